@@ -16,6 +16,8 @@ from benchmarks.report import machine, write_section
 
 KEPT = WORK / "measure.json"
 PARTS = {
+    "plain": ["plain"],
+    "start": ["plain", "--start"],
     "moments": ["moments", "--rounds", "7"],
     "large": ["moments", "--large"],
     "decisions": ["decisions", "--rounds", "5"],
@@ -23,6 +25,8 @@ PARTS = {
     "recipe": ["gnc2", "recipe"],
 }
 TITLES = {
+    "plain": "### From a file, beside plain NumPy: processor time on one thread",
+    "start": "### Small files, beside `gnc --help`",
     "moments": "### Moments, GNC1, GNC3 from the file: features (50000, 512) float32",
     "large": "### Two million rows, d = 512 (4 GB), K = 1000",
     "decisions": "### NCC, accuracy, agreement, margins: features (50000, 512) float32",
@@ -30,6 +34,12 @@ TITLES = {
     "recipe": "### GNC2 beside the subgradient recipe",
 }
 NOTES = {
+    "plain": "`script` is blocked NumPy in float64 without GNC2, margins, leave-one-out accuracy "
+    "and spectrum; with `classic` it computes NC1 to NC4 as well. `measure` does so with `none`, "
+    "too, up to 5000 classes: the rows `classic` compare equal work. `sample part` is all of "
+    "`measure`, its start included, but GNC2. Best of the rounds; ratios are medians, with their "
+    "range.",
+    "start": "Processor time of whole processes on one thread, medians.",
     "moments": "`needed` is the raw read through h5py, `D^T D`, `M^T M` and `eigh`; `script` is "
     "plain NumPy in float64, two passes, the features already in memory. In turns in one process. "
     "Two million rows take about 1.3 times as long a row as `needed` does.",

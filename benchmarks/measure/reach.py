@@ -55,7 +55,7 @@ def main() -> None:
     lines = []
     for name, b, norm in (("none", None, math.inf), ("any", bias, math.inf), ("any", bias, 10.0)):
         wall, processor = time.perf_counter(), time.process_time()
-        answers = LinearHead(W, b, norm, threads=available_cores()).all(part)
+        answers = LinearHead(W, b, norm, threads=available_cores()).reaches(part)
         times = time.perf_counter() - wall, time.process_time() - processor
         counts = Counter(str(reach.verdict) for reach in answers.values())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -174,7 +174,7 @@ class Accumulated:
         """Decisions of the second pass, else those of the logits."""
         if self.second_pass is not None or not self.answered.any():
             return self.second_pass
-        return Decisions(counted=self.answered, right=self.right)
+        return Decisions(samples=self.answered, right=self.right)
 
     @property
     def stale(self) -> bool:
@@ -194,9 +194,9 @@ class Accumulated:
             )
         if self.second_pass is None or not self.own_samples:
             return
-        if not np.array_equal(self.second_pass.counted, self.gnc.counts):
+        if not np.array_equal(self.second_pass.samples, self.gnc.counts):
             raise UsageError(
-                f"judge() has seen {int(self.second_pass.counted.sum())} samples, not the "
+                f"judge() has seen {int(self.second_pass.samples.sum())} samples, not the "
                 f"{self.gnc.N} of update(), each once: judge() the same batches in every "
                 "process, then sync(); or judge(own=False) other data"
             )

@@ -78,7 +78,7 @@ class ClassRows(Sequence[ClassRow]):
             cosine = float(detail.nearest_cosine[row])
         count = None if self._counts is None else int(self._counts[k])
         has_spread = count != 1 or self._centred
-        total = int(decisions.counted[k]) if count and decisions is not None else 0
+        total = int(decisions.samples[k]) if count and decisions is not None else 0
         if total and decisions is not None:
             accuracy = None if decisions.right is None else float(decisions.right[k]) / total
             margin = None if decisions.margin_min is None else float(decisions.margin_min[k])

@@ -181,7 +181,7 @@ def open_dataset(
         bias = np.concatenate(biases) if biases else None
         weights = None
         if datasets["weights"]:
-            parts = [FileRows(*piece, least=1) for piece in datasets["weights"]]
+            parts = [FileRows(*piece, min_columns=1) for piece in datasets["weights"]]
             shapes = [part.shape for part in (parts[:1] if copies else parts)]
             kernel = all(is_kernel(name) for _, name in datasets["weights"])
             transpose_weights = selection.transpose_weights or _is_transposed(
@@ -312,7 +312,7 @@ def _head_notes(
     if (
         tied
         and entries[tied].problem is None
-        and not np.array_equal(load_weights([FileRows(catalogue, tied, least=1)]), weights)
+        and not np.array_equal(load_weights([FileRows(catalogue, tied, min_columns=1)]), weights)
     ):
         notes.append(
             f"{piece.name} is the head, as in transformers 5; config.json ties it to {tied}, whose "

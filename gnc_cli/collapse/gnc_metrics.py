@@ -181,7 +181,7 @@ class GNCMetrics:
             device=str(weights.device) if on_cuda(weights) else None,
         )
         decisions = stream_decisions(
-            ArrayRows(rows), classes, judge, where="the batch", reading=Pass(workers=workers)
+            ArrayRows(rows), classes, judge, name="the batch", reading=Pass(workers=workers)
         )
         self._part = replace(
             self._part,

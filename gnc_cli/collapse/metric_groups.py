@@ -182,7 +182,7 @@ def decision_group(decisions: Decisions | None) -> MetricGroup:
     """Return the accuracies of the classifier and of the nearest class mean."""
     if decisions is None:
         return MetricGroup()
-    counts, margins, forms = decisions.counted, None, None
+    counts, margins, forms = decisions.samples, None, None
     total = int(counts.sum())
     if total and decisions.forms is not None:
         forms = HeadAccuracies(*(decisions.forms / total).tolist())
@@ -361,7 +361,7 @@ def classic_group(
         metrics |= values or {}
         if (decisions := statistics.decisions) is not None:
             agree = decisions.agree_raw if conventions.unit else decisions.agree
-            metrics["nc4"] = _share(agree, decisions.counted)
+            metrics["nc4"] = _share(agree, decisions.samples)
     if conventions.classic:
         energies, evenness_omission = _within_time(
             lambda: evenness(means_of.means[means_of.present], W, **effort),

@@ -70,11 +70,11 @@ def reach_fields(
     if conventions.reach:
         positions = np.searchsorted(rivals, prepared.classes)
         progress = report and partial(report, "reach")
-        answers["reach"] = {(k,): reach for k, reach in head.all(positions, progress).items()}
+        answers["reach"] = {(k,): reach for k, reach in head.reaches(positions, progress).items()}
     if conventions.sets is not None:
         sets = _sets(conventions.sets, conventions.seed, rivals, prepared.K_in_file, prepared.names)
         progress = report and partial(report, "reach of sets")
-        answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
+        answers["reach_sets"] = dict(zip(sets, head.reach_sets(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}, "notes": ()}
     if len(rivals) < len(W):
         fields["notes"] += (

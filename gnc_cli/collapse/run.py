@@ -282,7 +282,9 @@ def _write(
     if result.out is not None and not call.keeps_rows:
         from gnc_cli.io.row_files import write_rows
 
-        write_rows(result.out, result, beside=getattr(result, "witnesses", None), force=call.force)
+        write_rows(
+            result.out, result, datasets=getattr(result, "witnesses", None), force=call.force
+        )
     if call.per_class is not None and isinstance(result, MeasureResult):
         provenance = {
             "command": "gnc measure",

@@ -26,6 +26,7 @@ References:
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -42,19 +43,25 @@ _MAX_GRAM_ROWS = 128
 _MAX_GAP = 1e-10
 """Largest gap of a point that is accepted as the one of least norm: SciPy's solver may stop too
 early if rows are equal."""
+_MAX_ROUNDING_GAP = 1e-13
+"""Largest gap, as a share of the norm, of a point whose bracket is closed to rounding."""
 _PROJECTION_STEPS = 40
 """Steps of an approximate projection, which need to exclude classes only."""
 _BLOCK_BYTES = 16 << 20
 """Bytes of the candidates that are projected together."""
 
 
-def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def min_norm_point(
+    V: np.ndarray, start: np.ndarray | None = None, *, numpy_only: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the point of the convex hull of the rows of V that is nearest to the origin.
 
     Args:
         V: points, one per row, shape (m, d), finite.
         start: initial support, a guess of the rows that carry the point, indices, shape (n,). It
             only saves time. By default the shortest rows.
+        numpy_only: solve without SciPy if that takes few steps. Its solvers are several times
+            faster, but take half a second to load.
 
     Returns:
         The point x, shape (d,), and its convex weights, shape (m,): non-negative, summing to 1,
@@ -78,13 +85,17 @@ def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.n
     nearest[norms.argmin()] = 1.0
     if norms.min() == 0.0 or len(V) == 1:
         return nearest @ V, nearest
-    weights = None
+    weights, single = None, min(V.shape) <= _MIN_BLOCK_SIZE
+    if numpy_only and single:
+        first = wolfe(V / scale, nearest)
+        if _gap(V / scale, first) <= _MAX_ROUNDING_GAP * float(np.linalg.norm(first @ V)) / scale:
+            return first @ V, first
     # Few rows in many dimensions may be a simplex, which all of them carry.
-    if min(V.shape) > _MIN_BLOCK_SIZE or len(V) <= d:
+    if not single or len(V) <= d:
         if start is None or not len(start):
             count = len(V) if len(V) <= d else d // 3
             start = np.argpartition(norms, count - 1)[:count]
-        weights = pivoted_weights(V / scale, start)
+        weights = pivoted_weights(V / scale, start, numpy_only)
     if weights is None:
         weights = _nnls_weights(V / scale)
     if weights is None or _gap(V / scale, weights) > _MAX_GAP:
@@ -140,7 +151,9 @@ def supporting_normal(V: np.ndarray) -> np.ndarray:
     return np.asarray(normal / length if length > 0.0 else normal)
 
 
-def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
+def pivoted_weights(
+    V: np.ndarray, start: np.ndarray, numpy_only: bool = False
+) -> np.ndarray | None:
     """Compute convex weights of the point of conv(rows of V) nearest to the origin by pivoting.
 
     With t the least norm of a row, they solve the non-negative least squares problem
@@ -151,6 +164,7 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
     Args:
         V: points, shape (m, d), none of them zero, of norm 1 at most.
         start: initial support, indices, shape (n,), not empty.
+        numpy_only: factorise without SciPy, unless rows are dependent.
 
     Returns:
         Weights, shape (m,), optimal to rounding, but without a proof. None if pivoting cycles or
@@ -160,8 +174,6 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
         >>> pivoted_weights(np.array([[0.5, 0.5], [0.5, -0.5], [1.0, 0.0]]), np.array([0, 1, 2]))
         array([0.5, 0.5, 0. ])
     """
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
     m, d = V.shape
     norms = np.linalg.norm(V, axis=1)
     squared = float(norms.min()) ** 2
@@ -173,17 +185,17 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
         support = np.flatnonzero(mask)
         rows = V[support]
         square = rows @ rows.T + squared if gram is None else gram[support[:, None], support]
-        factor, failed = dpotrf(square.T, lower=True, overwrite_a=True, clean=False)
-        if failed:
+        solve, independent = _cholesky(square, numpy_only)
+        if independent < len(support):
             # The rows before this one are independent: continue with them.
-            mask[support[failed - 1 :]] = False
+            mask[support[independent:]] = False
             share /= 2.0
-            if failed == 1:
+            if independent == 0:
                 return None
             continue
-        a = dpotrs(factor, np.full(len(support), squared), lower=True)[0]
+        a = solve(np.full(len(support), squared))
         # The products square the condition number; one correction from the true residual fixes it.
-        a += dpotrs(factor, squared * (1.0 - a.sum()) - rows @ (a @ rows), lower=True)[0]
+        a += solve(squared * (1.0 - a.sum()) - rows @ (a @ rows))
         point = a @ rows
         slopes = V @ point - squared * (1.0 - a.sum())
         noise = gamma(d + 4) * float(np.linalg.norm(point)) + UNIT * float(
@@ -209,6 +221,23 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
         if not mask.any():
             return None
     return None
+
+
+def _cholesky(
+    square: np.ndarray, numpy_only: bool
+) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
+    """Return the solver of a symmetric system (n, n), and its number of independent leading rows.
+
+    That number is n if the system can be solved. `square` is overwritten.
+    """
+    if numpy_only:
+        with suppress(np.linalg.LinAlgError):
+            inverse = np.linalg.inv(np.linalg.cholesky(square))
+            return lambda b: inverse.T @ (inverse @ b), len(square)
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    factor, failed = dpotrf(square.T, lower=True, overwrite_a=True, clean=False)
+    return lambda b: dpotrs(factor, b, lower=True)[0], failed - 1 if failed else len(square)
 
 
 def wolfe(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -239,11 +268,9 @@ def wolfe(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def _descend(V: np.ndarray, corral: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Move towards the affine minimiser of the corral, dropping the rows that block the way."""
-    from scipy.linalg import lstsq
-
     while len(corral) > 1:
         edges = V[corral[1:]] - V[corral[0]]
-        tail = lstsq(edges.T, -V[corral[0]], cond=1e-14, lapack_driver="gelsy")[0]
+        tail = np.linalg.lstsq(edges.T, -V[corral[0]], rcond=1e-14)[0]
         target = np.concatenate([[1.0 - tail.sum()], tail])
         if (target > 0.0).all():
             return corral, target

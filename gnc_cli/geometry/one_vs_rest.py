@@ -15,6 +15,7 @@ what a careful projection on it has reached.
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -45,6 +46,9 @@ _BLOCK_BYTES = 64 << 20
 _FEW_DIMENSIONS = 24
 """Dimension below which exact projections are as fast as approximate ones, and too short for
 threads."""
+_MAX_NUMPY_WORK = 3e6
+"""Largest number of classes times squared dimension (64 at least) without SciPy: its solvers save
+less time there than the half second that they take to load."""
 _FIRST_BATCH = 8
 """Number of classes in the first batch, doubled from batch to batch. A good upper bound early
 prunes the rest, and a deadline leaves few classes half done."""
@@ -163,11 +167,13 @@ class HullSearch:
         moderate = 1e-9 < float(self.norms.max()) < 1e9
         self.small = W.astype(np.float32) if K > _MAX_DOUBLE_ROWS and moderate else None
         self.products = products(W, self.small)
+        self.numpy_only = len(classes) * max(d, 64) ** 2 <= _MAX_NUMPY_WORK
         self._libraries: ThreadpoolController | None = None
         self.batch = max(1, _BLOCK_BYTES // (2 * 8 * K))
         self.start: int = min(K - 1, max(40, min(2 * d, 96)))
         # Near a simplex most rows carry the projection: begin with all of them there.
-        if self.start < K - 1 <= d and 2 * np.count_nonzero(min_norm_point(W[0] - W[1:])[1]) > K:
+        project = partial(min_norm_point, numpy_only=self.numpy_only)
+        if self.start < K - 1 <= d and 2 * np.count_nonzero(project(W[0] - W[1:])[1]) > K:
             self.start = K - 1
         self.directions = unit_or_zero(W[classes])
         self.lower = np.zeros(len(classes))
@@ -356,7 +362,8 @@ class HullSearch:
         if self.W.shape[1] < _FEW_DIMENSIONS:
             return nullcontext()
         if self._libraries is None:
-            import scipy.linalg  # noqa: F401  # SciPy's own BLAS is limited too
+            if not self.numpy_only:
+                import scipy.linalg  # noqa: F401  # SciPy's own BLAS is limited too
             from threadpoolctl import ThreadpoolController
 
             self._libraries = ThreadpoolController()
@@ -368,7 +375,7 @@ class HullSearch:
         earlier = self.supports[k]
         # A single row is a first bound, not a guess of the rows that carry the projection.
         start = np.flatnonzero(np.isin(rows, earlier)) if earlier.size > 1 else None
-        x, weights = min_norm_point(V, start)
+        x, weights = min_norm_point(V, start, numpy_only=self.numpy_only)
         if careful:
             scale = float(np.linalg.norm(V, axis=1).max())
             weights = wolfe(V / scale, weights) if scale > 0.0 else weights

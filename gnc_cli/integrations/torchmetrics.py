@@ -133,7 +133,7 @@ class GNCMetrics(Metric):
 def _views(sums: np.ndarray, d: int, K: int, spaces: tuple[str, ...]) -> dict[str, ClassMoments]:
     """Return class moments by space that share the memory of a state (size,)."""
     rows = zip(spaces, np.split(sums, len(spaces)), strict=True)
-    return {space: ClassMoments.over(row, d, K) for space, row in rows}
+    return {space: ClassMoments.from_buffer(row, d, K) for space, row in rows}
 
 
 def _merge(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:

@@ -1,9 +1,9 @@
-"""Arrays behind a header: `.npy` and `.safetensors`, read by rows, and read whole `.npz`, a zip
-archive of `.npy`, and MATLAB's variables.
+"""Arrays behind a header: `.npy`, `.safetensors`, `.npz` and the variables of MATLAB.
 
-The header of safetensors is plain enough to be read here: rows come by offset without a map, and
+The first two are read by rows. `.npz`, a zip archive of `.npy`, and MATLAB are read whole. The
+header of safetensors is simple enough to be read here: rows are read by offset without a map, and
 bfloat16 without torch. MATLAB's files of version 7.3 are HDF5 (`hdf5.py`), with the axes in the
-other order. Older ones are read by scipy, one variable at a time; texts, cells, structures and
+other order. Older ones are read by SciPy, one variable at a time. Texts, cells, structures and
 objects are listed and never read.
 """
 
@@ -47,16 +47,16 @@ _TYPES = {
     "U8": "uint8",
     "BOOL": "bool",
 }
-_MOST_HEADER = 20_000_000
-"""Bytes of the header of safetensors."""
+_MAX_HEADER_BYTES = 20_000_000
+"""Largest header of safetensors, in bytes, which is parsed as a whole."""
 MATLAB_NUMBERS = {"double": "float64", "single": "float32", "logical": "uint8"}
 MATLAB_NUMBERS |= {name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")}
-"""Dtypes of MATLAB's classes of numbers."""
+"""Dtypes of the number classes of MATLAB."""
 
 
 @contextlib.contextmanager
 def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """One NumPy array; a pickle, or an array of objects, is refused."""
+    """Open a file of one NumPy array; a pickle, or an array of objects, is refused."""
     with translated(path, ".npy"):
         size = file_size(file)
         shape, fortran, dtype = _npy_header(file, size)
@@ -72,10 +72,12 @@ def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 @contextlib.contextmanager
 def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """Rows of float32, each behind its length as int32."""
+    """Open rows of float32, each behind its length as int32."""
     size, d = file_size(file), int.from_bytes(file.read(4), "little")
     if not 0 < d < 1 << 30 or size % (4 + 4 * d):
-        raise DataError(f"{path!r} has {size} bytes, no rows of {d} float32; is it cut short?")
+        raise DataError(
+            f"{path!r} has {size} bytes, which are not rows of {d} float32; is it cut short?"
+        )
     N = size // (4 + 4 * d)
     flat = FlatArray(file, 0, (N, 1 + d), np.dtype("<f4"))
 
@@ -84,7 +86,9 @@ def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         wrong = np.flatnonzero(rows[:, 0].copy().view(np.int32) != d)
         if wrong.size:
             row = start + wrong[0]
-            raise DataError(f"{path!r} has not {d} numbers in row {row}; rows have one length")
+            raise DataError(
+                f"{path!r} does not have {d} numbers in row {row}; rows have one length"
+            )
         return rows[:, 1:]
 
     yield Catalogue(path, {"array": Entry((N, d), "float32", True, partial(read, 0, N), read=read)})
@@ -92,7 +96,7 @@ def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 @contextlib.contextmanager
 def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """A zip archive of NumPy arrays; `provenance` is a string."""
+    """Open a zip archive of NumPy arrays; `provenance` is a string."""
     with translated(path, ".npz"):
         archive = zipfile.ZipFile(file)
     with archive:
@@ -112,16 +116,16 @@ def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 
 def write_npy(file: IO[bytes], code: CodeFile) -> None:
-    """Weights alone, float64, in NumPy's format."""
+    """Write the weights alone, float64, in the format of NumPy."""
     np.lib.format.write_array(file, code.arrays()["weights"], allow_pickle=False)
 
 
 def write_npz(file: IO[bytes], code: CodeFile) -> None:
-    """`weights`, `features` where there are any, and `provenance` (a string), uncompressed."""
+    """Write `weights`, `features` if there are any, and `provenance` (a string), uncompressed."""
     arrays = code.arrays() | {"provenance": np.array(provenance_text(code.provenance))}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
-            # np.savez would stamp each member with the time of day; equal input, equal bytes.
+            # np.savez would store the time of day; here equal input gives equal bytes.
             member = zipfile.ZipInfo(name + ".npy", date_time=(1980, 1, 1, 0, 0, 0))
             with archive.open(member, "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)
@@ -129,17 +133,18 @@ def write_npz(file: IO[bytes], code: CodeFile) -> None:
 
 @contextlib.contextmanager
 def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """One file of tensors."""
+    """Open a file of tensors in the format of safetensors."""
     with translated(path, "safetensors"):
         size = file_size(file)
         length = int.from_bytes(file.read(8), "little")
-        if length > min(size - 8, _MOST_HEADER):
+        if length > min(size - 8, _MAX_HEADER_BYTES):
             raise ValueError(
-                f"a header of {length} bytes, at most {_MOST_HEADER} are read, in a file of {size}"
+                f"a header of {length} bytes, at most {_MAX_HEADER_BYTES} are read, "
+                f"in a file of {size}"
             )
         header = json.loads(file.read(length))
         if not isinstance(header, dict) or len(header) > MOST_ENTRIES:
-            raise ValueError(f"its header is no dictionary of at most {MOST_ENTRIES:,} tensors")
+            raise ValueError(f"its header is not a dictionary of at most {MOST_ENTRIES:,} tensors")
         attrs = {str(key): value for key, value in dict(header.pop("__metadata__", {})).items()}
         entries = {name: _tensor(file, item, 8 + length, size) for name, item in header.items()}
     yield Catalogue(path, entries, attrs)
@@ -147,12 +152,13 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 @contextlib.contextmanager
 def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """The tensors of several files beside an index of them, `model.safetensors.index.json` or
-    `pytorch_model.bin.index.json`, by its `weight_map`.
+    """Open the tensors of several files in the folder of their index, by its `weight_map`.
+
+    The index is `model.safetensors.index.json` or `pytorch_model.bin.index.json`.
 
     Raises:
-        DataError: no such index, or it points out of its folder. A file or tensor that is missing
-            is refused where it is asked for: the others can be used.
+        DataError: this is not an index, or it points out of its folder. A missing file or tensor
+            is refused only when it is read, since the others can be used.
     """
     readers = {".safetensors": safetensors, ".bin": tensors}
     kind = "an index of the tensors of a model"
@@ -166,28 +172,28 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             reader = readers.get(PurePath(shard).suffix)
             if PurePath(shard).name != shard or reader is None:
                 raise DataError(
-                    f"{path!r} points to {shard!r}; expected {' or '.join(readers)} files of its "
-                    "own folder"
+                    f"{path!r} points to {shard!r}; expected {' or '.join(readers)} files in its "
+                    "folder"
                 )
-            beside = str(PurePath(path).with_name(shard))
-            missing = Entry.refused(f"is in {beside!r}, which is missing", "fetch that file too")
+            location = str(PurePath(path).with_name(shard))
+            missing = Entry.refused(f"is in {location!r}, which is missing", "fetch that file too")
             part = dict.fromkeys(names, missing)
-            if os.path.exists(beside):
-                file = stack.enter_context(open_input(beside))
-                part = stack.enter_context(reader(file, beside)).entries
+            if os.path.exists(location):
+                file = stack.enter_context(open_input(location))
+                part = stack.enter_context(reader(file, location)).entries
             entries |= {name: part[name] for name in names if name in part}
         yield Catalogue(path, entries)
 
 
 def write_safetensors(file: IO[bytes], code: CodeFile) -> None:
-    """`weights` and `features`; provenance in the metadata."""
+    """Write `weights` and `features`, with the provenance in the metadata."""
     from safetensors.numpy import save
 
     file.write(save(code.arrays(), metadata={"provenance": provenance_text(code.provenance)}))
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
-    """One array of the archive, by its header alone."""
+    """List one array of an archive, by its header alone."""
     if problem := excess(member.file_size, member.compress_size):
         raise ValueError(f"it {problem}; save it uncompressed, with numpy.savez")
     with archive.open(member) as file:
@@ -201,7 +207,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
 
 
 def _entry(shape: tuple[int, ...], dtype: np.dtype, load: Callable[[], np.ndarray]) -> Entry:
-    """An array of NumPy's format; texts are words, and bfloat16 has no dtype of its own there."""
+    """List an array of NumPy: texts are words, and a dtype of 2 raw bytes is bfloat16."""
     if dtype.kind in "US":
         return Entry(shape, WORDS, False, lambda: load().astype(str).astype(object))
     if dtype != BFLOAT16:
@@ -211,16 +217,16 @@ def _entry(shape: tuple[int, ...], dtype: np.dtype, load: Callable[[], np.ndarra
 
 
 def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, Fortran order and dtype, the shape held against the bytes that are there."""
+    """Read shape, Fortran order and dtype, and compare the shape with the stored bytes."""
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
-        raise ValueError(f"version {version} of the format holds no plain numbers")
+        raise ValueError(f"version {version} of the format does not hold plain numbers")
     shape, fortran, dtype = _HEADERS[version](file)
     if any(n < 0 for n in shape):
         raise ValueError(f"its header declares shape {shape}")
-    held, needed = size - file.tell(), math.prod(shape) * dtype.itemsize
-    if needed > held and not dtype.hasobject:
-        raise ValueError(f"its header declares {shape} {dtype}, {needed} bytes; {held} follow")
+    stored, declared = size - file.tell(), math.prod(shape) * dtype.itemsize
+    if declared > stored and not dtype.hasobject:
+        raise ValueError(f"its header declares {shape} {dtype}, {declared} bytes; {stored} follow")
     return shape, fortran, dtype
 
 
@@ -270,16 +276,17 @@ def mat(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 
 def matlab_refusal(kind: str) -> Entry:
-    """List a variable of a class that holds no numbers."""
+    """Return the entry of a variable that does not hold numbers."""
     return Entry.refused(
-        f"is of MATLAB's class {kind}, no array of numbers",
+        f"is of MATLAB's class {kind}, not an array of numbers",
         "number words in MATLAB: [names, ~, labels] = unique(words); labels = labels - 1",
     )
 
 
 def without_single_axis(entry: Entry) -> Entry:
-    """Make a vector of a row or a column, and a scalar of a single number: MATLAB has two axes at
-    least.
+    """Turn a row or column into a vector, and a single number into a scalar.
+
+    MATLAB stores at least two axes.
     """
     if len(entry.shape) != 2 or 1 not in entry.shape:
         return entry

@@ -1,6 +1,6 @@
-"""Writing a file so that a reader sees the old one or the new one, never a part of either.
+"""Atomic writes: a reader sees the old file or the new one, never a part of either.
 
-Also binary data on stdout, and a file for libraries that cannot cope with a failing write.
+Also binary data on stdout, and a file object for libraries that cannot handle a failed write.
 """
 
 import contextlib
@@ -18,27 +18,27 @@ from gnc_cli.parameters import check_current_folder
 from gnc_cli.runtime.system import AS_STORED
 
 TEMPORARY = ".gnc-"
-"""What the names of temporary files begin with."""
-_PIECE = 1 << 20
-"""Bytes written to stdout at once."""
+"""Prefix of the names of temporary files."""
+_PIECE_BYTES = 1 << 20
+"""Number of bytes written to stdout at once."""
 
 
 @contextlib.contextmanager
 def atomic_file(
     path: str | os.PathLike[str], *, force: bool, follow: bool = True
 ) -> Iterator[IO[bytes]]:
-    """A binary file, open for reading and writing, that becomes `path` when the block ends well.
+    """Open a binary file for reading and writing that becomes `path` if the block ends well.
 
     The bytes go to a temporary file in the same folder, reach the disk (fsync), and take the
     target's name in one step: with `force` by renaming, without it by a link, which never replaces
-    a file that another process made in the meantime. If the block raises, or the process is killed,
-    `path` is as it was; a killed process leaves its temporary file, `.gnc-*.tmp`. Permissions are
-    those of a newly made file (the umask's).
+    a file that another process created meanwhile. If the block raises, or the process is killed,
+    `path` is unchanged; a killed process leaves its temporary file, `.gnc-*.tmp`. Permissions are
+    those of a new file (the umask's).
 
     Args:
         path: the target.
-        force: replace an existing file.
-        follow: where `path` is a symbolic link, replace the file it points to; else the link.
+        force: True to replace an existing file.
+        follow: True to replace the file that a symbolic link points to, False to replace the link.
 
     Raises:
         OutputError: the target exists without `force`, cannot be written, or the disk is full.
@@ -75,7 +75,7 @@ def atomic_file(
 
 
 def _claim(temporary: Path, target: Path) -> None:
-    """Make `target` a name of the file, or of an empty one; FileExistsError where it is taken."""
+    """Make `target` a name of the file, or of an empty one; raise FileExistsError if it exists."""
     try:
         os.link(temporary, target)
     except FileExistsError:
@@ -87,14 +87,14 @@ def _claim(temporary: Path, target: Path) -> None:
 def check_writable(
     path: str | os.PathLike[str], *, force: bool, resume: bool = False, follow: bool = True
 ) -> Path:
-    """The file that writing to `path` would make; checked without touching it.
+    """Return the file that writing to `path` would create, checked without touching it.
 
     Args:
         path: the target.
-        force: an existing file may be replaced.
-        resume: an existing file is where the work goes on, and may be replaced.
-        follow: where `path` is a symbolic link, the file it points to is meant; else the link,
-            which counts as an existing file.
+        force: True if an existing file may be replaced.
+        resume: True if the work continues with an existing file, which may be replaced.
+        follow: True for the file that a symbolic link points to, False for the link itself, which
+            counts as an existing file.
 
     Raises:
         OutputError: the folder is missing or not writable, the target is a folder or a device, it
@@ -149,9 +149,10 @@ def write_text(path: str, text: str, *, force: bool = False) -> None:
 
 
 def unshare(path: Path) -> bool:
-    """Put a copy in the place of a file that has other names (hard links), which keep what it was.
+    """Replace a file that has other names (hard links) with a copy; these keep the old content.
 
-    Whether it had any.
+    Returns:
+        True if it had other names.
     """
     if not path.is_file() or path.stat().st_nlink == 1:
         return False
@@ -162,31 +163,31 @@ def unshare(path: Path) -> bool:
 
 @contextlib.contextmanager
 def deferring_errors(file: IO[bytes]) -> Iterator[Any]:
-    """`file`, with its first OSError kept back until the block has ended, then raised.
+    """Wrap `file` so that its first OSError is raised only after the block has ended.
 
     HDF5 and PyTorch cannot recover from a full disk: they fail again on closing, with errors of
-    their own, and HDF5 once more at exit. So the library sees every write succeed, and the caller
-    gets the error and discards the file. What writes for long asks `.error` between its pieces.
+    their own, and HDF5 once more at exit. So for the library every write succeeds, and the caller
+    gets the error and discards the file. Long writes check `.error` between their pieces.
     """
     sink = _Sink(file)
     try:
         yield sink
     finally:
-        # Also where the library raised something of its own because of it.
+        # Also if the library raised another error because of it.
         if sink.error is not None:
             raise sink.error
 
 
 def write_stdout(file: IO[bytes]) -> None:
-    """Copy `file`, from its beginning, to stdout; an OutputError if nobody reads it any more."""
+    """Copy `file`, from its beginning, to stdout; raise OutputError if the pipe is closed."""
     file.seek(0)
     try:
-        while piece := file.read(_PIECE):
+        while piece := file.read(_PIECE_BYTES):
             while piece:  # an unbuffered stdout (python -u) may take a part at a time
                 piece = piece[sys.stdout.buffer.write(piece) :]
         sys.stdout.buffer.flush()
     except OSError as error:
-        # Python flushes stdout once more at exit, and would complain about what is left.
+        # Python flushes stdout once more at exit, and would report the remaining bytes as an error.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise OutputError(
@@ -206,8 +207,8 @@ def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> Outpu
 
 
 def _sync_folder(folder: Path) -> None:
-    # The rename itself must survive a power cut; file systems that cannot do this say so, and the
-    # file's own bytes are safe by then.
+    # The rename must survive a power cut, too. File systems that cannot do this raise an error; the
+    # bytes of the file are on the disk in any case.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

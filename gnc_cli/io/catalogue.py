@@ -1,8 +1,7 @@
-"""What a file offers, listed before anything is loaded, and the checks before it is; the names that
-other programs give to features, labels and classifiers.
+"""Catalogue of the datasets of a file, and the checks before one of them is loaded.
 
-Every reader turns its file into a `Catalogue`; choosing a dataset, refusing a wrong one and wording
-the refusal happen here, once for all formats.
+Every reader turns its file into a `Catalogue`. Datasets are chosen, checked and refused here, once
+for all formats, also by the names that other programs give to features, labels and classifiers.
 """
 
 import contextlib
@@ -21,17 +20,19 @@ from gnc_cli.io.inputs import memory_limit
 from gnc_cli.parsing import abridge
 
 MOST_ENTRIES = 100_000
-"""Of one file; the largest models of today keep fewer tensors in all their files."""
+"""Largest number of datasets of a file; the largest models have fewer tensors in all files."""
 GROUP = "is a group, not a dataset"
-"""What is wrong with an entry that is a group."""
+"""Problem of an entry that is a group."""
 NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state|lora_\w+)([./]|$)")
-"""Names of what a checkpoint holds beside the model's parameters: of an optimizer, of LoRA."""
+"""Names in a checkpoint that are not parameters of the model: of an optimizer, of LoRA."""
 WORDS = "words"
-"""The dtype of texts that can number classes."""
-_QUANTISED = ("int8", "uint8")
-"""Of the weight of a layer: numbers that stand for others."""
+"""Dtype of texts that can number classes."""
+_QUANTISED_DTYPES = ("int8", "uint8")
+"""Dtypes of quantised weights, whose values depend on scales and offsets."""
 _NOT_A_CODE = ("features", "H", "logits")
-_LISTED = 12
+"""Names of matrices that are not a code."""
+_MAX_LISTED_NAMES = 12
+"""Largest number of names that a message lists."""
 EMBEDDINGS = (
     "decoder.embed_tokens.weight",
     "embed_tokens.weight",
@@ -109,19 +110,20 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "logits": (("logits",), ("logit", "scores")),
 }
-"""By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
+"""Names by role, in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
 
 The last tier of weights are input embeddings.
 """
 WEIGHT_WORDS = ("weight", "weights", "w", "W", "kernel")
+"""Last words of the names of weights."""
 BIAS_WORDS = ("bias", "biases", "b")
-"""Last words of a name, behind a dot, a slash or an underscore: `fc_weight` and `fc_bias`."""
+"""Last words of the names of biases, behind a dot, a slash or an underscore: `fc_bias`."""
 _BLOCKS, _BLOCK_BYTES = 32, 1 << 15
-"""Blocks that stand for a dataset, and the size of each as float64."""
-_LARGE = 1 << 26
-"""Bytes as float64 of a dataset that is not read again only to see whether it has changed."""
+"""Number of blocks that represent a dataset, and the bytes of each as float64."""
+_MAX_DIGEST_BYTES = 1 << 26
+"""Largest dataset, in bytes as float64, that is read as a whole to detect a change."""
 _TENSORFLOW = re.compile(r"(:\d+)?(:(bf16|int))?$")
-"""TensorFlow's number of an output and the reading of 16-bit numbers, behind a name."""
+"""Suffix of a name: the output number of TensorFlow and the reading of 16-bit numbers."""
 READINGS = ("bf16", "int")
 """Readings of 16-bit whole numbers, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
 SIXTEEN_BITS = re.compile(r"u?int16|[<>=]?[iu]2")
@@ -132,45 +134,45 @@ _WORDS = re.compile(rf"[<>|]?[SU]\d*$|object|str|{WORDS}$")
 
 @dataclass(frozen=True)
 class Entry:
-    """One dataset of a file, not loaded yet."""
+    """Dataset of a file, not loaded yet."""
 
     shape: tuple[int, ...]
     dtype: str
     real: bool
-    """Integers or floating-point numbers, so that it converts to float64."""
+    """True for integers and floating-point numbers, which convert to float64."""
     load: Callable[[], np.ndarray]
     problem: str | None = None
-    """Why it cannot be read at all: `GROUP`, `is an external link to ...`."""
+    """Reason why it cannot be read: `GROUP`, `is an external link to ...`."""
     read: Callable[[int, int], np.ndarray] | None = None
-    """Rows start to stop, from any thread; None where the format only gives the whole."""
+    """Function that reads rows start to stop, in any thread; None if only all can be read."""
     step: int = 1
-    """Rows that the file keeps together: reading fewer at a time costs as much."""
+    """Number of rows that the file stores together: reading fewer takes as long."""
     shape_warning: Callable[[], str | None] | None = None
-    """Why the declared shape cannot be right, from the storage layout: `declares ...`."""
+    """Function that returns why the declared shape cannot be right, from the storage layout."""
     remedy: str = "copy the numbers into a dataset of this file"
-    """What to do about the problem."""
+    """Next step that solves the problem."""
     note: str | None = None
-    """What was done to read it: parts put together."""
+    """Note on the reading, as parts that were joined."""
     question: str | None = None
-    """Why it may be features with labels as well as a code, and how to say it."""
-
+    """Reason why it may be features with labels as well as a code, and the option that decides."""
     in_order: bool = False
-    """The last rows can only be read after all before them."""
+    """True if rows can only be read after all earlier ones."""
 
     @classmethod
     def refused(cls, problem: str, remedy: str = remedy) -> "Entry":
-        """An entry that is listed and never read."""
+        """Return an entry that is listed and never read."""
         return cls((), "none", False, lambda: np.empty(0), problem, remedy=remedy)
 
     def fingerprint(self) -> str | None:
-        """Return a digest of shape, dtype and numbers: all of a small dataset, else of evenly
-        spaced blocks of rows, between which a change is not seen. None where the format only gives
-        the whole, and that is large.
+        """Return a digest of shape, dtype and numbers.
+
+        A large dataset is represented by evenly spaced blocks of rows, between which a change is
+        not detected. None if the dataset is large and the format has only the whole.
         """
         digest = hashlib.sha256(f"{self.shape} {self.dtype} {self.problem}".encode())
         size = 8 * math.prod(self.shape)
         whole = self.read is None or self.in_order
-        if whole and size > _LARGE:
+        if whole and size > _MAX_DIGEST_BYTES:
             return None
         if whole or size <= _BLOCKS * _BLOCK_BYTES:
             blocks = iter([self.load()])
@@ -191,34 +193,35 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The datasets of one file by name, with the file's attributes."""
+    """Datasets of a file by name, with the attributes of the file."""
 
     path: str
-    """As the user wrote it; for messages."""
+    """Path as the user wrote it, for messages."""
     entries: dict[str, Entry]
+    """Datasets by name."""
     attrs: dict[str, Any] = field(default_factory=dict)
     snapshots: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Groups with their attributes, by name: those of `/snapshots` of an HDF5 file, else those of
     its root that are called `epoch_10` and the like; `measure` adds groups that hold features."""
     snapshots_in: str = "snapshots/"
-    """What comes before their names."""
+    """Prefix of the names of snapshots."""
     attributes_of: Callable[[str], dict[str, Any]] = lambda group: {}
-    """The attributes of a group."""
+    """Function that returns the attributes of a group."""
     state: dict[str, Any] | None = None
-    """Attributes of the group `/state` of an HDF5 file; None where there is none."""
+    """Attributes of the group `/state` of an HDF5 file; None without one."""
     prefixes: dict[str, str] = field(default_factory=dict)
     """Prefixes of the names in snapshots that are groups with features, by snapshot."""
 
     def where(self, name: str) -> str:
-        """How messages name a dataset: `'a.h5': dataset 'features'`."""
+        """Name a dataset in messages: `'a.h5': dataset 'features'`."""
         return f"{self.path!r}: dataset {abridge([repr(name)])}"
 
     def snapshot_prefix(self, snapshot: str) -> str:
-        """Return what the names of a snapshot's datasets begin with."""
+        """Return the prefix of the names of a snapshot's datasets."""
         return self.prefixes.get(snapshot, f"{self.snapshots_in}{snapshot}/")
 
     def named(self, key: str) -> str:
-        """The dataset that `FILE:key` means: of that name, else the only one whose name ends in it.
+        """Find the dataset of `FILE:key`: the one of that name, else the only one that ends in it.
 
         So `head.weight` is enough for `state_dict.module.head.weight`.
 
@@ -243,22 +246,22 @@ class Catalogue:
         if matches:
             raise DataError(
                 f"{self.path!r} has several datasets whose names end in {key!r}: "
-                f"{abridge([*map(repr, matches)], _LISTED)}; write the whole name"
+                f"{abridge([*map(repr, matches)], _MAX_LISTED_NAMES)}; write the whole name"
             )
         raise DataError(f"{self.path!r} has no dataset {abridge([repr(key)])}; it holds {self}")
 
     def find_code(self, key: str | None) -> str:
-        """The name of the code: `key`, else `weights`, else `W`, else the only 2-D dataset.
+        """Find the name of the code: `key`, else `weights`, else `W`, else the only matrix.
 
         Raises:
-            DataError: there is none, or the choice is not clear; the message lists what there is.
+            DataError: there is none, or there are several; the message lists the datasets.
         """
         if key is not None:
             return self.named(key)
-        called: list[str] = [name for name in ("weights", "W") if name in self.entries]
+        names: list[str] = [name for name in ("weights", "W") if name in self.entries]
         if len(self.entries) == 1 and not self.entries.keys() & set(_NOT_A_CODE):
-            called = [*self.entries]  # whatever it is: the checks will say what is wrong
-        matrices = called[:1] or [
+            names = [*self.entries]  # the checks report what is wrong with it
+        matrices = names[:1] or [
             name
             for name, entry in self.entries.items()
             if entry.real
@@ -284,11 +287,11 @@ class Catalogue:
             for name, entry in self.entries.items()
             if entry.problem not in (None, GROUP)
         ]
-        return abridge(items, _LISTED) or "nothing"
+        return abridge(items, _MAX_LISTED_NAMES) or "nothing"
 
 
 def _as_read(entry: Entry, reading: str, name: str) -> Entry:
-    """16-bit whole numbers as the bits of bfloat16, or as the numbers that they are.
+    """Read 16-bit whole numbers as the bits of bfloat16, or as numbers.
 
     Raises:
         DataError: the dataset has another dtype.
@@ -333,13 +336,13 @@ def label_column(names: Sequence[str]) -> str | None:
 
 def label_columns(names: Sequence[str]) -> list[str]:
     """Find the columns of a table whose names say that they have labels."""
-    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
-    return [name for name in names if name.lower() in called]
+    label_names = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
+    return [name for name in names if name.lower() in label_names]
 
 
 @contextlib.contextmanager
-def translated(path: str, what: str) -> Iterator[None]:
-    """Turn whatever a file library raises inside the block into one DataError about `path`.
+def translated(path: str, kind: str) -> Iterator[None]:
+    """Turn all errors of a file library inside the block into one DataError about `path`.
 
     Such libraries answer a broken file with a dozen unrelated exceptions (a zip error, a KeyError,
     a MemoryError), so this is the one place where everything is caught.
@@ -349,27 +352,28 @@ def translated(path: str, what: str) -> Iterator[None]:
     except (GncError, ModuleNotFoundError):
         raise
     except MemoryError as error:
-        raise DataError(f"{path!r} needs more memory than there is; is it {what}?") from error
+        raise DataError(f"{path!r} needs more memory than there is; is it {kind}?") from error
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         reason = reason if len(reason) <= 160 else reason[:156].rsplit(" ", 1)[0] + " ..."
         raise DataError(
-            f"{path!r} cannot be read as {what}: {reason}; it may be truncated or of another format"
+            f"{path!r} cannot be read as {kind}: {reason}; it may be truncated or of another format"
         ) from error
 
 
 def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
-    """Refuse a dataset that cannot be read, or whose declared shape is not to be believed.
+    """Refuse a dataset that cannot be read, or whose declared shape cannot be right.
 
-    The shape may lie: a few compressed bytes can claim terabytes. So this comes before loading.
-    What is to be loaded `whole` must fit in the memory, as float64. `where` begins the message.
+    The shape may be wrong: a few compressed bytes can declare terabytes. So this precedes loading.
+    A dataset that is loaded as a `whole` must fit in the memory, as float64. `where` begins the
+    message.
     """
     if entry.problem is not None:
         raise DataError(f"{where} {entry.problem}; {entry.remedy}")
-    needed = (64 if entry.dtype == WORDS else 8) * math.prod(entry.shape)
-    if whole and needed > memory_limit():
+    size = (64 if entry.dtype == WORDS else 8) * math.prod(entry.shape)
+    if whole and size > memory_limit():
         raise DataError(
-            f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB in memory, more than "
+            f"{where} declares shape {entry.shape}, {size / 1e9:.3g} GB in memory, more than "
             "half of this machine's memory; is the file damaged? otherwise cut it into parts"
         )
     if entry.shape_warning is not None and (warning := entry.shape_warning()) is not None:
@@ -379,12 +383,18 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
 def checked(
     catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "", labels: bool = False
 ) -> Entry:
-    """The entry `name`, fit to be read as real numbers; nothing is loaded. `words` is the next step
-    where it holds texts; `labels` may be words or booleans.
+    """Return the entry `name` after all checks; nothing is loaded.
+
+    Args:
+        catalogue: datasets of the file.
+        name: name of the dataset.
+        whole: True if it is to be loaded as a whole.
+        words: next step if it holds texts.
+        labels: True to accept words and booleans.
 
     Raises:
-        DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers,
-            or the weight of a quantised layer.
+        DataError: there is none, it is a group or a link, is not real numbers, is the weight of a
+            quantised layer, or fails `check_entry`.
     """
     if name not in catalogue.entries:
         raise DataError(
@@ -398,7 +408,7 @@ def checked(
     if not entry.real and not (labels and entry.dtype in (WORDS, "bool")):
         step = (_WORDS.match(entry.dtype) and words) or "expected real numbers, say float64"
         raise DataError(f"{where} has dtype {entry.dtype}; {step}")
-    if entry.dtype in _QUANTISED and name.endswith(".weight"):
+    if entry.dtype in _QUANTISED_DTYPES and name.endswith(".weight"):
         raise DataError(
             f"{where} has dtype {entry.dtype}: a quantised layer, whose scales and offsets are "
             "kept elsewhere; save the model in float16 or float32, with transformers "

@@ -1,4 +1,4 @@
-"""A code as a file holds it, and when and how it was made: `created` and `provenance`."""
+"""Code of a file, with the time and the way of its creation: `created` and `provenance`."""
 
 import datetime
 import json
@@ -24,28 +24,28 @@ _SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
 
 @dataclass(frozen=True, eq=False)
 class CodeFile:
-    """A code as it lies in a file: rows are points, exactly as they were stored.
+    """Code of a file: rows are points, exactly as they were stored.
 
     Raises:
         DataError: the shapes disagree.
     """
 
     weights: np.ndarray
-    """The code or classifier, shape (K, d), float64, not normalised."""
+    """Rows of the code or classifier, shape (K, d), float64, not normalised."""
     features: np.ndarray | None = None
-    """Features as they are, shape (N, d); for a numerical code one row per class."""
+    """Features as stored, shape (N, d); for a numerical code one row per class."""
     labels: np.ndarray | None = None
     """Class of each feature, shape (N,), integers."""
     bias: np.ndarray | None = None
-    """Shape (K,)."""
+    """Bias of the classifier, shape (K,)."""
     attrs: dict[str, Any] = field(default_factory=dict)
-    """Further attributes (`split`, `scale`); files that were read add `created`, `gnc_version`."""
+    """Further attributes (`split`, `scale`); files add `created`, `gnc_version`."""
     provenance: dict[str, Any] = field(default_factory=dict)
-    """How it was made: command, options, seed, library versions, result. JSON types."""
+    """Origin: command, options, seed, library versions, result. JSON types."""
     state: dict[str, int] | None = None
-    """Of a search, for --resume: its seed and the number of starts done."""
+    """Search state for --resume: seed and number of starts done."""
     storage: str = "float64"
-    """Dtype that the weights had in the file."""
+    """Dtype of the weights in the file."""
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2:
@@ -61,17 +61,17 @@ class CodeFile:
             raise DataError(f"bias has shape {self.bias.shape}; expected ({K},)")
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """`weights` and, where there are any, `features`: float64, contiguous."""
-        named = {"weights": self.weights, "features": self.features}
+        """Return `weights`, (K, d), and `features`, (N, d), if any, as contiguous float64."""
+        matrices = {"weights": self.weights, "features": self.features}
         return {
             name: np.ascontiguousarray(array, dtype=np.float64)
-            for name, array in named.items()
+            for name, array in matrices.items()
             if array is not None
         }
 
 
 def creation_time() -> str:
-    """Now in UTC, ISO 8601 to the second; SOURCE_DATE_EPOCH, where set, stands in for the clock.
+    """Return the time in UTC, ISO 8601 to the second; SOURCE_DATE_EPOCH replaces the clock.
 
     Raises:
         UsageError: SOURCE_DATE_EPOCH is not a number of seconds.
@@ -88,7 +88,7 @@ def creation_time() -> str:
 
 
 def provenance_text(provenance: dict[str, Any]) -> str:
-    """`provenance` as JSON text with sorted keys, absolute paths cut down to their last part.
+    """Format `provenance` as JSON text with sorted keys, and the last parts of absolute paths.
 
     >>> provenance_text({"seed": 0, "command": "gnc solve --init /home/ada/a.h5"})
     '{"command": "gnc solve --init a.h5", "seed": 0}'
@@ -97,7 +97,7 @@ def provenance_text(provenance: dict[str, Any]) -> str:
 
 
 def parse_provenance(text: Any) -> dict[str, Any]:
-    """The dictionary behind `provenance_text`; empty where the text is none of ours."""
+    """Parse the text of `provenance_text`; other texts give an empty dictionary."""
     try:
         value = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
@@ -106,7 +106,7 @@ def parse_provenance(text: Any) -> dict[str, Any]:
 
 
 def portable(value: Any) -> Any:
-    r"""`value` as JSON has it, absolute paths cut down to their last part.
+    r"""Convert `value` to JSON types, with the last parts of absolute paths.
 
     >>> portable({"data": "folder:/home/ada/tiny", "out": "/tmp/run", "url": "https://a.b/c"})
     {'data': 'folder:tiny', 'out': 'run', 'url': 'https://a.b/c'}

@@ -1,4 +1,4 @@
-"""Codes in files: what they hold, reading from any format, writing whole or block by block.
+"""Codes in files: reading from any format, writing as a whole or block by block.
 
 The format is chosen by suffix (`formats`), the dataset by name.
 """
@@ -25,20 +25,23 @@ from gnc_cli.io.loading import load_bias, load_labels, load_matrix
 from gnc_cli.parameters import check_suffix
 
 STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
+"""Suffixes of the formats that are written block by block."""
 _BLOCK_ENTRIES = 1 << 23
+"""Number of entries of a block, 32 MB as float32."""
 _CHUNK_BYTES = 1 << 20
-_COPLANAR = 1e-7
-"""Neighbouring triangles are one face if the numbers of their planes differ by less."""
+"""Bytes of a chunk of HDF5, as float32."""
+_MAX_PLANE_DIFFERENCE = 1e-7
+"""Largest difference of the plane equations of neighbouring triangles of one face."""
 
 Block = Callable[[int, int], np.ndarray]
-"""Rows start to stop, shape (stop - start, d)."""
+"""Function that returns rows start to stop, shape (stop - start, d)."""
 
 
 def read_points(path: str | os.PathLike[str]) -> CodeFile:
-    """The code in any file gnc can read; rows as they are stored, not normalised.
+    """Read a code from any supported file; rows are as stored, not normalised.
 
     The weights are the dataset `weights`, else `W`, else the only matrix; `FILE:key` names another.
-    Features come along where they have one row per class or the file is a code of ours; bias too.
+    Features are included if they have one row per class or gnc wrote the file; so is a bias.
 
     Args:
         path: a file, `FILE:key`, or `-` for HDF5 on stdin.
@@ -52,7 +55,7 @@ def read_points(path: str | os.PathLike[str]) -> CodeFile:
 
 
 def code_of(catalogue: Catalogue, key: str | None = None) -> CodeFile:
-    """Load the code from a catalogue and, unless `key` picks one dataset, what belongs to it.
+    """Load the code from a catalogue and, unless `key` picks one dataset, its features and bias.
 
     Raises:
         DataError: see `read_points`.
@@ -64,8 +67,8 @@ def code_of(catalogue: Catalogue, key: str | None = None) -> CodeFile:
     provenance = parse_provenance(attrs.pop("provenance", None))
     features = labels = bias = None
     entries = {} if key is not None else catalogue.entries
-    ours = catalogue.attrs.get("kind") == "code"
-    if "features" in entries and (ours or entries["features"].shape == weights.shape):
+    written_by_gnc = catalogue.attrs.get("kind") == "code"
+    if "features" in entries and (written_by_gnc or entries["features"].shape == weights.shape):
         features = load_matrix(catalogue, "features")
         if "labels" in entries:
             labels = load_labels(catalogue, "labels", len(weights))
@@ -75,16 +78,17 @@ def code_of(catalogue: Catalogue, key: str | None = None) -> CodeFile:
 
 
 def read_code(path: str | os.PathLike[str]) -> CodeFile:
-    """A code file that gnc wrote (HDF5), with its solver state; `-` is stdin.
+    """Read a code file that gnc wrote (HDF5), with its solver state; `-` is stdin.
 
     Raises:
-        DataError: missing, truncated, or not a code file of gnc; `read_points` takes other files.
+        DataError: the file is missing, truncated, or not a code file of gnc; `read_points` takes
+            other files.
     """
     name = os.fspath(path)
     with open_input(name) as file, open_hdf5(file, name) as catalogue:
         if "gnc_format" not in catalogue.attrs or catalogue.attrs.get("kind") != "code":
             raise DataError(
-                f"{name!r} is no code file of gnc (attributes gnc_format, kind=code); "
+                f"{name!r} is not a code file of gnc (attributes gnc_format, kind=code); "
                 "solve writes one with --out FILE.h5"
             )
         state = catalogue.state
@@ -112,7 +116,7 @@ def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = Fa
 
 
 def write_pt(file: IO[bytes], code: CodeFile) -> None:
-    """A dictionary of torch tensors, for `torch.load(path, weights_only=True)`."""
+    """Write a dictionary of torch tensors, for `torch.load(path, weights_only=True)`."""
     import torch
 
     tensors = {name: torch.from_numpy(array.copy()) for name, array in code.arrays().items()}
@@ -121,17 +125,17 @@ def write_pt(file: IO[bytes], code: CodeFile) -> None:
 
 
 def write_txt(file: IO[bytes], code: CodeFile) -> None:
-    """Weights, one row per line, 17 digits: enough to give every float64 back exactly."""
+    """Write the weights, one row per line, with 17 digits, which restore every float64 exactly."""
     np.savetxt(file, code.weights, fmt="%.17g")
 
 
 def write_off(file: IO[bytes], code: CodeFile) -> None:
-    """The weights as OFF: points and, in three dimensions, the faces of their hull."""
+    """Write the weights as OFF: points and, in three dimensions, the faces of their hull."""
     file.writelines(off_lines(code.weights))
 
 
 def off_lines(points: np.ndarray) -> Iterator[bytes]:
-    """An OFF file of points (K, d), 17 digits, line by line."""
+    """Yield the lines of an OFF file of points (K, d), with 17 digits."""
     K, d = points.shape
     faces = hull_faces(points) if d == 3 else []
     edges = sum(map(len, faces)) // 2
@@ -144,9 +148,13 @@ def off_lines(points: np.ndarray) -> Iterator[bytes]:
 
 
 def hull_faces(points: np.ndarray) -> list[list[int]]:
-    """The faces of the convex hull of the directions of points, nonzero rows (K, 3), as polygons.
+    """Return the faces of the convex hull of the directions of points, as polygons.
 
-    Each lists rows, counterclockwise seen from outside. None where all points lie in one plane.
+    Each face lists rows, counterclockwise seen from outside. There is none if all points lie in one
+    plane.
+
+    Args:
+        points: nonzero rows, shape (K, 3).
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -160,8 +168,8 @@ def hull_faces(points: np.ndarray) -> list[list[int]]:
         return []
     count = len(hull.simplices)
     triangle, neighbour = np.repeat(np.arange(count), 3), hull.neighbors.ravel()
-    apart = np.abs(hull.equations[triangle] - hull.equations[neighbour]).max(axis=1)
-    same = apart < _COPLANAR
+    difference = np.abs(hull.equations[triangle] - hull.equations[neighbour]).max(axis=1)
+    same = difference < _MAX_PLANE_DIFFERENCE
     links = coo_matrix((same[same], (triangle[same], neighbour[same])), shape=(count, count))
     number, plane = connected_components(links)
     corners = np.stack([plane[triangle], hull.simplices.ravel()], axis=1)
@@ -171,10 +179,10 @@ def hull_faces(points: np.ndarray) -> list[list[int]]:
     centres = np.add.reduceat(points[row], starts) / np.bincount(face)[:, None]
     spokes = points[row] - centres[face]
     first = spokes[starts][face]
-    across = np.cross(normals[face], first)
-    turn = np.arctan2((spokes * across).sum(axis=1), (spokes * first).sum(axis=1))
-    around = row[np.lexsort([turn, face])]
-    return [part.tolist() for part in np.split(around, starts[1:])]
+    normal_side = np.cross(normals[face], first)
+    turn = np.arctan2((spokes * normal_side).sum(axis=1), (spokes * first).sum(axis=1))
+    ordered = row[np.lexsort([turn, face])]
+    return [part.tolist() for part in np.split(ordered, starts[1:])]
 
 
 _WRITERS: dict[str, Callable[[IO[bytes], CodeFile], None]] = {
@@ -187,14 +195,14 @@ _WRITERS: dict[str, Callable[[IO[bytes], CodeFile], None]] = {
     ".txt": write_txt,
     ".off": write_off,
 }
-"""By suffix, those of `parameters.CODE_SUFFIXES`; only HDF5 holds everything of a code."""
+"""Writers by suffix (`parameters.CODE_SUFFIXES`); only HDF5 holds everything of a code."""
 
 
 def check_stream_target(path: str | os.PathLike[str]) -> None:
     """Refuse a suffix that `write_streamed` does not write; see `check_suffix`."""
     if os.fspath(path) != "-":
-        why = "a code of this size is written in chunks: "
-        check_suffix(path, STREAMED_SUFFIXES, "--out", why)
+        reason = "a code of this size is written in chunks: "
+        check_suffix(path, STREAMED_SUFFIXES, "--out", reason)
 
 
 def write_streamed(
@@ -211,10 +219,10 @@ def write_streamed(
     Args:
         path: `.h5`, `.npy`, or `-` for HDF5 on stdout.
         shape: (K, d).
-        block: makes rows `start` to `stop`.
+        block: function that returns rows `start` to `stop`.
         provenance: as in `CodeFile`.
-        force: overwrite.
-        entries: numbers that are made at once.
+        force: True to replace an existing file.
+        entries: number of entries of a block.
 
     Raises:
         UsageError: another suffix.
@@ -247,7 +255,7 @@ def _stream_hdf5(
     blocks: Iterable[np.ndarray],
     provenance: dict[str, Any],
 ) -> None:
-    """`rows` are those of a chunk."""
+    """Write blocks as `/weights` of HDF5, with `rows` rows per chunk."""
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:

@@ -16,16 +16,16 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, check_bits, check_entry, checked, translated
 from gnc_cli.runtime.system import read_at
 
-_MOST_BYTES = 1 << 30
-"""Of one system call; the kernel takes no more than 2 GiB."""
-_SMALL = 2
-"""Bytes of the integers that float32 holds exactly."""
+_MAX_CALL_BYTES = 1 << 30
+"""Largest number of bytes of one system call; the kernel limits it to 2 GiB."""
+_MAX_FLOAT32_BYTES = 2
+"""Largest size of integers that float32 holds exactly, in bytes."""
 
 
 class FlatArray:
-    """An array that lies in a file as in memory: `shape` numbers of `dtype`, at an offset.
+    """Array stored in a file as in memory: `shape` numbers of `dtype`, at an offset.
 
-    The position of the file is not touched, so any threads may read at once. With `fortran` the
+    The position of the file is not touched, so several threads may read at once. With `fortran` the
     first axis varies fastest. The dtype `V2` is bfloat16.
     """
 
@@ -42,7 +42,7 @@ class FlatArray:
         self._fortran = fortran and len(shape) > 1
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop of an array of one or more axes, native byte order."""
+        """Read rows start to stop of an array of one or more axes, in native byte order."""
         count, rest = stop - start, self._shape[1:]
         if self._fortran:
             # One run of `count` numbers for each place on the other axes, the second axis fastest.
@@ -56,7 +56,7 @@ class FlatArray:
         return native(raw)
 
     def load(self) -> np.ndarray:
-        """The whole array."""
+        """Read the whole array."""
         if self._shape:
             return self.read(0, self._shape[0])
         return FlatArray(self._file, self._offset, (1,), self._dtype).load().reshape(())
@@ -69,18 +69,18 @@ class FlatArray:
         offset = self._offset + skip * self._dtype.itemsize
         if isinstance(self._file, io.BytesIO):
             piece = self._file.getvalue()[offset : offset + len(view)]
-            got = len(piece)
-            view[:got] = piece
+            count = len(piece)
+            view[:count] = piece
         else:
-            got = 0
-            while got < len(view):
-                part = view[got : got + _MOST_BYTES]
-                done = read_at(self._file, part, offset + got)
-                if done == 0:
+            count = 0
+            while count < len(view):
+                part = view[count : count + _MAX_CALL_BYTES]
+                size = read_at(self._file, part, offset + count)
+                if size == 0:
                     break
-                got += done
-        if got < len(view):
-            raise EOFError(f"the file ends {len(view) - got} bytes too early")
+                count += size
+        if count < len(view):
+            raise EOFError(f"the file ends {len(view) - count} bytes too early")
 
 
 def matrix_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def matrix_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def advice_for(shape: tuple[int, ...]) -> str:
-    """Return how to make a matrix of features of several places; empty for other ranks."""
+    """Return advice on how to turn features of several places into a matrix; empty for a matrix."""
     if len(shape) == 3 and shape[0] == 1:
         return ": leave out the first axis, features[0]"
     token = "choose a token, features[:, 0], or " if len(shape) == 3 else ""
@@ -103,25 +103,25 @@ def advice_for(shape: tuple[int, ...]) -> str:
 
 
 class FileRows:
-    """A matrix of an open file.
+    """Matrix of an open file.
 
     Args:
-        catalogue: of the file, which stays open.
-        name: the dataset.
-        least: the smallest number of columns that makes sense.
-        transpose: the rows are the columns of the file, which is read whole.
+        catalogue: catalogue of the file, which stays open.
+        name: name of the dataset.
+        min_columns: smallest valid number of columns.
+        transpose: True to read the columns of the file, as a whole, as rows.
 
     Raises:
-        DataError: no matrix of real numbers, or its claims are not to be believed.
+        DataError: it is not a matrix of real numbers, or its declared shape cannot be right.
     """
 
     def __init__(
-        self, catalogue: Catalogue, name: str, least: int = 2, transpose: bool = False
+        self, catalogue: Catalogue, name: str, min_columns: int = 2, transpose: bool = False
     ) -> None:
         entry = checked(catalogue, name, whole=False)
         check_bits(catalogue, name)
         self.where = catalogue.where(name)
-        # Maps of one place, as networks with pooling give them, (N, d, 1, 1), are rows.
+        # Feature maps of one place, (N, d, 1, 1), as of networks with pooling, are rows.
         shape = matrix_shape(entry.shape)
         if len(shape) != 2:
             raise DataError(
@@ -129,9 +129,10 @@ class FileRows:
             )
         self._stored, self._transpose = shape, transpose
         shape = shape[::-1] if transpose else shape
-        if shape[0] < 1 or shape[1] < least:
+        if shape[0] < 1 or shape[1] < min_columns:
             raise DataError(
-                f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
+                f"{self.where} has shape {entry.shape}; "
+                f"expected at least 1 row and {min_columns} columns"
             )
         self.note = (
             "" if shape == entry.shape else f"{self.where}: shape {entry.shape} read as {shape}"
@@ -143,12 +144,12 @@ class FileRows:
         self.dtype = _read_as(entry.dtype)
         self.step = max(1, min(1 if transpose else entry.step, self.shape[0]))
         self._entry, self._path = entry, catalogue.path
-        self._what = f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"
+        self._description = f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"
         self._whole: np.ndarray | None = None
         self._lock = threading.Lock()
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop, shape (stop - start, d), native byte order; any thread.
+        """Read rows start to stop, shape (stop - start, d), in native byte order; any thread.
 
         bfloat16 reads as float32, integers as floating-point numbers that hold them.
 
@@ -157,16 +158,17 @@ class FileRows:
         """
         if start >= stop:
             return np.empty((0, self.shape[1]), self.dtype)
-        with translated(self._path, self._what):
+        with translated(self._path, self._description):
             read = self._read
             rows = self._loaded(start, stop) if read is None else read(start, stop)
             rows = rows.reshape(len(rows), self.shape[1])
-            with np.errstate(over="ignore", invalid="ignore"):  # NaN is for those who count it
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller checks for NaN
                 return rows.astype(self.dtype, copy=False)
 
     def _loaded(self, start: int, stop: int) -> np.ndarray:
-        """Rows of the whole, which stays in memory until its last row is read: of several shards
-        one or two are there at a time.
+        """Return rows of the whole matrix, which stays in memory until its last row is read.
+
+        So one or two of several shards are in memory at a time.
         """
         with self._lock:
             whole = self._whole
@@ -181,7 +183,7 @@ class ConcatenatedRows:
     """Matrices of equal width, one below the other.
 
     Raises:
-        DataError: the widths differ; names the files.
+        DataError: the widths differ; the message names the files.
     """
 
     def __init__(self, parts: Sequence[FileRows]) -> None:
@@ -201,7 +203,7 @@ class ConcatenatedRows:
         self.notes = tuple(part.note for part in parts if part.note)
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop, counted through all parts; any thread."""
+        """Read rows start to stop of all parts together, shape (stop - start, d); any thread."""
         pieces = []
         k = int(np.searchsorted(self._ends, start, side="right"))
         while start < stop:
@@ -216,23 +218,24 @@ class ConcatenatedRows:
 
 
 def _read_as(dtype: str) -> np.dtype:
-    """How rows stored as `dtype` are read: float16 to float64."""
+    """Return the type as which rows stored as `dtype` are read, float16 to float64."""
     try:
         stored = np.dtype(dtype).newbyteorder("=")
     except TypeError:  # bfloat16 and torch's float8
         return np.dtype(np.float32)
     if stored.kind == "f":
         return stored if stored.itemsize <= 8 else np.dtype(np.float64)
-    return np.dtype(np.float32 if stored.itemsize <= _SMALL else np.float64)
+    return np.dtype(np.float32 if stored.itemsize <= _MAX_FLOAT32_BYTES else np.float64)
 
 
 BFLOAT16 = np.dtype("V2")
-"""bfloat16, the upper half of a float32, as NumPy and HDF5 have it, which lack its dtype."""
+"""Stand-in for bfloat16, the upper half of a float32, in NumPy and HDF5, which lack its dtype."""
 
 
 def native(array: np.ndarray) -> np.ndarray:
-    """The same numbers in this machine's byte order, `BFLOAT16` as float32; the same array where
-    they are already.
+    """Convert to this machine's byte order, and `BFLOAT16` to float32.
+
+    An array that needs no change is returned as it is.
 
     >>> native(np.array([1, 2], dtype=">i4")).dtype == np.int32
     True

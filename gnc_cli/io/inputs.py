@@ -1,6 +1,6 @@
-"""Opening what the user named: a regular file, `FILE:key`, or `-` for stdin; texts; folders.
+"""Inputs of the user: a regular file, `FILE:key`, or `-` for stdin; texts; folders.
 
-Nothing here is without end: devices and named pipes are refused, stdin, texts and JSON are bounded.
+All reads are bounded: devices and named pipes are refused, stdin, texts and JSON have limits.
 """
 
 import contextlib
@@ -20,35 +20,38 @@ from gnc_cli.runtime.deadline import waiting
 from gnc_cli.runtime.system import AT_ONCE
 
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
-_PIECE = 1 << 20
-_MOST_JSON = 50_000_000
-"""Bytes of JSON; as Python has it, they may take thirty times as many."""
-_LONGEST_LINE = 10_000_000
-"""Bytes of a line of numbers; as Python has its cells, they may take sixty times as many."""
+"""Prefixes of the paths that a shell gives to pipes."""
+_PIECE_BYTES = 1 << 20
+"""Number of bytes read at a time."""
+_MAX_JSON_BYTES = 50_000_000
+"""Largest JSON file, in bytes, whose Python objects may take thirty times as many."""
+_MAX_LINE_BYTES = 10_000_000
+"""Longest line of numbers, in bytes, whose Python cells may take sixty times as many."""
 GZIP_SIGNATURE = b"\x1f\x8b"
-"""First bytes of what gzip has packed."""
+"""First bytes of a gzip file."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of HDF5, the only format of arrays that is read from stdin."""
 
 
 def memory_limit() -> int:
-    """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
+    """Return the bytes that one dataset may take, half the memory of the machine or container."""
     from gnc_cli.runtime.memory import total_memory
 
     return total_memory() // 2
 
 
 def most_unpacked(stored: int) -> int:
-    """Return the most bytes that honest data of `stored` bytes in a file has, or a little more.
+    """Return an upper estimate of the bytes that `stored` bytes of real data unpack to.
 
-    Deflate can stand for a thousandfold, which is what a bomb of zeros does.
+    Deflate can unpack to a thousand times the size, as in a bomb of zeros.
     """
     return 100 * stored + (64 << 20)
 
 
 def excess(declared: int, stored: int) -> str | None:
-    """Return why data of `stored` bytes in a file cannot have the bytes that it declares; None
-    where it can. Every reader asks this before it unpacks anything.
+    """Return why `stored` bytes of a file cannot unpack to the declared bytes; None if they can.
+
+    Every reader checks this before it unpacks anything.
 
     >>> excess(1 << 40, 1000)
     'declares 1,099,511,627,776 bytes, of which 1,000 are stored: more than is unpacked'
@@ -59,7 +62,9 @@ def excess(declared: int, stored: int) -> str | None:
 
 
 def split_key(path: str) -> tuple[str, str | None]:
-    """`FILE:key` into file and key; a file of that very name comes first. The key may have colons.
+    """Split `FILE:key` into file and key; a file of the whole name takes precedence.
+
+    The key may have colons.
 
     >>> split_key("-:run/W"), split_key("code.h5"), split_key("model.h5:dense/kernel:0")
     (('-', 'run/W'), ('code.h5', None), ('model.h5', 'dense/kernel:0'))
@@ -76,7 +81,7 @@ def split_key(path: str) -> tuple[str, str | None]:
 
 
 def short_name(path: str) -> str:
-    """`FILE:key` without the folders before it.
+    """Return `FILE:key` without its folders.
 
     >>> short_name("runs/a/train.h5:final/H"), short_name("runs/a/")
     ('train.h5:final/H', 'a')
@@ -88,13 +93,13 @@ def short_name(path: str) -> str:
 
 @contextlib.contextmanager
 def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]:
-    """A binary file that can be positioned.
-
-    Args:
-        path: of a file; `-` for stdin.
-        begins: what the first piece of stdin must have.
+    """Open a binary file that can be positioned.
 
     `-` and the pipes that a shell opens, `<(...)`, are read to their end first.
+
+    Args:
+        path: name of a file; `-` for stdin.
+        begins: bytes that the first piece of stdin must contain.
 
     Raises:
         DataError: missing, a folder, a device or a named pipe, not readable, empty, or more from a
@@ -123,25 +128,30 @@ def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]
 
 
 def open_regular(path: str) -> BinaryIO:
-    """A regular file, open for reading; OSError, or a DataError for what may have no end."""
-    # Without waiting: a named pipe may never have a writer.
+    """Open a regular file for reading.
+
+    Raises:
+        OSError: it cannot be opened.
+        DataError: it is a device or a pipe, which may have no end.
+    """
+    # Do not wait: a named pipe may never have a writer.
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | AT_ONCE))  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise DataError(f"{path!r} is a device or a pipe; write what it gives to a file")
+        raise DataError(f"{path!r} is a device or a pipe; write its output to a file")
     return file
 
 
 def _read_stream(stream: IO[bytes], path: str, begins: bytes) -> IO[bytes]:
-    """All of a stream in memory."""
-    content, most = io.BytesIO(), memory_limit() // 4
+    """Read a stream into memory."""
+    content, limit = io.BytesIO(), memory_limit() // 4
     with waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
-        while piece := stream.read(_PIECE):
+        while piece := stream.read(_PIECE_BYTES):
             if not content.tell() and begins not in piece:
                 raise DataError("'-' cannot be read as HDF5: it does not begin so; pipe HDF5 in")
-            if content.tell() + len(piece) > most:
+            if content.tell() + len(piece) > limit:
                 raise DataError(
-                    f"{path!r} gives more than {most / 1e9:.3g} GB, an eighth of this machine's "
+                    f"{path!r} gives more than {limit / 1e9:.3g} GB, an eighth of this machine's "
                     "memory; write it to a file"
                 )
             content.write(piece)
@@ -149,23 +159,25 @@ def _read_stream(stream: IO[bytes], path: str, begins: bytes) -> IO[bytes]:
     return content
 
 
-def read_json(path: str, what: str) -> Any:
-    """The value of a JSON file.
+def read_json(path: str, description: str) -> Any:
+    """Read the value of a JSON file.
 
     Raises:
-        DataError: it cannot be read, is no JSON, or very large; `what` says what was expected.
+        DataError: it cannot be read, is not JSON, or is very large; `description` says what was
+            expected.
     """
     with open_input(path) as file:
-        text = decoded(file, path, f"expected {what}", _MOST_JSON)
+        text = decoded(file, path, f"expected {description}", _MAX_JSON_BYTES)
     try:
         return json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path!r} is not JSON ({error}); expected {what}") from error
+        raise DataError(f"{path!r} is not JSON ({error}); expected {description}") from error
 
 
 def _integer(text: str) -> int:
-    """A whole number of a JSON file, of the size of a float at most: beyond, none can be compared
-    with any.
+    """Parse a whole number of a JSON file within the range of float64.
+
+    Larger ones cannot be compared with floats.
     """
     if len(text) > 310 or abs(int(text)) > sys.float_info.max:
         raise ValueError(f"a number of {len(text)} digits")
@@ -173,62 +185,65 @@ def _integer(text: str) -> int:
 
 
 def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each folder below `root` that is not hidden, and the names of its files."""
+    """Yield each folder below `root` that is not hidden, and the names of its files."""
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield place, names
 
 
 def read_lines(path: str | Lines) -> list[str]:
-    """The lines of a UTF-8 text file, stripped; blank lines at the end are dropped."""
+    """Read the stripped lines of a UTF-8 text file, without blank lines at the end."""
     if isinstance(path, Lines):
         return [*path.lines]
     with open_input(path) as file:
-        text = decoded(file, path, "expected one name or label a line")
+        text = decoded(file, path, "expected one name or label per line")
     return [line.strip() for line in text.rstrip().splitlines()]
 
 
-def decoded(file: IO[bytes], path: str, advice: str, most: int = sys.maxsize) -> str:
-    """The whole of a UTF-8 text file; the message about other bytes ends in `advice`.
+def decoded(file: IO[bytes], path: str, advice: str, limit: int = sys.maxsize) -> str:
+    """Read a whole UTF-8 text file; error messages end in `advice`.
 
     Raises:
-        DataError: other bytes, or more than `most`, or than an eighth of the memory that a dataset
-            may take.
+        DataError: it is not UTF-8, or has more bytes than `limit` or than an eighth of the memory
+            that a dataset may take.
     """
-    return "".join(pieces(file, path, advice, min(most, memory_limit() // 8), -1))
+    return "".join(pieces(file, path, advice, min(limit, memory_limit() // 8), -1))
 
 
-def pieces(file: IO[bytes], path: str, advice: str, most: int, size: int = _PIECE) -> Iterator[str]:
-    """The text of a UTF-8 file in pieces of about `size` bytes, each of whole lines.
+def pieces(
+    file: IO[bytes], path: str, advice: str, limit: int, size: int = _PIECE_BYTES
+) -> Iterator[str]:
+    """Yield the text of a UTF-8 file in pieces of about `size` bytes, each of whole lines.
 
     Raises:
-        DataError: other bytes, more than `most`, or a line longer than `_LONGEST_LINE`.
+        DataError: it is not UTF-8, has more bytes than `limit`, or a line longer than
+            `_MAX_LINE_BYTES`.
     """
     total, start = file_size(file), 0
-    if total > most:
+    if total > limit:
         raise DataError(
-            f"{path!r} has {total / 1e6:.6g} MB, more than the {most / 1e6:.6g} MB of text that "
+            f"{path!r} has {total / 1e6:.6g} MB, more than the {limit / 1e6:.6g} MB of text that "
             f"are read; {advice}"
         )
     while piece := file.read(size):
-        line = file.readline(_LONGEST_LINE)
-        if len(line) == _LONGEST_LINE:
+        line = file.readline(_MAX_LINE_BYTES)
+        if len(line) == _MAX_LINE_BYTES:
             raise DataError(
-                f"{path!r} has a line of {_LONGEST_LINE:,} bytes or more, behind byte "
+                f"{path!r} has a line of {_MAX_LINE_BYTES:,} bytes or more, behind byte "
                 f"{start + len(piece)}; end each point with a line feed, or save a table as .npy"
             )
         try:
             text = (piece + line).decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{path!r} is no text file (byte {start + error.start} is not UTF-8); {advice}"
+                f"{path!r} is not a text file (byte {start + error.start} is not UTF-8); {advice}"
             ) from error
         yield text if start else text.removeprefix("\ufeff")
         start += len(piece) + len(line)
 
 
 def file_size(file: IO[bytes]) -> int:
-    """Bytes of a file, which then stands at its beginning."""
+    """Return the size of a file in bytes, and move to its beginning."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     return size

@@ -1,8 +1,8 @@
 """Rows of a long run, one JSON object per line, each safe on disk before the next one begins.
 
-A kill loses only the row being written: a line that was cut short is dropped by the next row. The
-first row is written atomically, so that a file whose first line is not a whole row is none of ours.
-Rows that replace those of a file are written to `FILE.part` beside it, which takes its name at the
+A kill loses only the row being written: the next row replaces an incomplete line. The first row is
+written atomically, so that a file whose first line is not a whole row was not written here. Rows
+that replace those of a file are written to `FILE.part` in its folder, which takes its name at the
 end of the run. A run that fails or is killed before its first row leaves the file as it was.
 """
 
@@ -21,32 +21,33 @@ from gnc_cli.runtime.deadline import begin_work
 from gnc_cli.runtime.system import AS_STORED, lock
 
 _Row = TypeVar("_Row")
-_MOST_LINE = 1 << 26
-"""Bytes; rows of results have thousands."""
+_MAX_LINE_BYTES = 1 << 26
+"""Longest line, in bytes; rows of results have thousands."""
 
 _log = logging.getLogger(__name__)
 
 
 class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
-    """A file that only grows, held by one run at a time; a context that closes it.
+    """File that only grows, locked by one run at a time; a context that closes it.
 
-    Opening it changes nothing in a file that is there: every line is read first. Other names of
+    Opening changes nothing in an existing file: every line is read first. Other names of
     the file (hard links) keep the old rows.
 
     Args:
-        path: the file, or None to keep nothing.
-        read: makes a row of a line's JSON object; ValueError names the field that is wrong.
-        first: the key that each line begins with, by which a line cut short is known as ours.
-        options: must be equal for the rows of two runs to be in one file; kept in each row under
-            `options`. None where the folder of the file says what its rows are of.
-        resume: read the rows that are there and append to them; those of `FILE.part`, if a run
-            was killed that would have replaced the file.
-        force: replace an existing file, as soon as the run has ended with a row.
+        path: the file, or None to store nothing.
+        read: function that converts the JSON object of a line to a row; its ValueError names the
+            wrong field.
+        first: first key of each line, by which an incomplete line is recognised.
+        options: options of the run, stored in each row under `options`, which must be equal for
+            all rows of a file. None if the folder of the file determines them.
+        resume: True to read the existing rows and append to them, or to those of `FILE.part` if a
+            run was killed that would have replaced the file.
+        force: True to replace an existing file as soon as the run has ended with a row.
 
     Raises:
-        OutputError: it exists with neither `force` nor `resume`, cannot be written, or belongs to
-            another run at this moment.
-        DataError: a line is no row, or was made with other options; names line and field.
+        OutputError: the file exists with neither `force` nor `resume`, cannot be written, or is
+            locked by another run.
+        DataError: a line is not a row, or has other options; the message names line and field.
     """
 
     def __init__(
@@ -62,34 +63,34 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         self._bare = options is None
         self.options: dict[str, Any] = json.loads(json.dumps(options or {}))
         self.rows: list[_Row] = []
-        """The rows that were there."""
+        """Rows that the file had."""
         self._read_row, self._head = read, b'{"%s"' % first.encode()
         self._ends: list[int] = []
-        """Where the line of each row ends, in bytes."""
+        """End of the line of each row, in bytes."""
         self._file: int | None = None
-        self._held = contextlib.ExitStack()
+        self._resources = contextlib.ExitStack()
         self._fresh = False
-        """Without a row, nothing of this run stays."""
+        """True if the file is removed unless the run writes a row."""
         self._name = "" if path is None else os.fspath(path)
         if path is None:
             return
         begin_work()
         self._target = self._path = check_writable(path, force=force, resume=resume)
         part = check_writable(f"{self._target}.part", force=force, resume=resume, follow=False)
-        there, apart = self._target.exists(), part.exists()
-        if part.is_symlink() or (apart and self._is_foreign(part)):
+        target_exists, part_exists = self._target.exists(), part.exists()
+        if part.is_symlink() or (part_exists and self._is_foreign(part)):
             raise OutputError(
                 f"{str(part)!r} is in the way, and was not begun by a run; move it, or name "
                 "another file"
             )
         if resume:
-            apart = apart and part.stat().st_size > 0
-            if not (there or apart):
-                _log.warning("%r does not exist yet; starting anew", self._name)
-        with self._refusing(), self._held as held:
-            # Neither resumed nor replaced: a file that another process has just made is its own.
+            part_exists = part_exists and part.stat().st_size > 0
+            if not (target_exists or part_exists):
+                _log.warning("%r does not exist yet; starting a new file", self._name)
+        with self._refusing(), self._resources as resources:
+            # Without resume and force, a file that another process has just created is not touched.
             self._file = self._open(os.O_CREAT if resume or force else os.O_CREAT | os.O_EXCL)
-            if apart or (there and not resume):
+            if part_exists or (target_exists and not resume):
                 self._path = part
                 self._file = self._open(os.O_CREAT)
             if unshare(self._path):
@@ -97,13 +98,13 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
             self._fresh = not resume
             if resume:
                 self._read()
-            self._held = held.pop_all()
+            self._resources = resources.pop_all()
 
     def append(self, row: dict[str, Any]) -> None:
         """Write a row, on disk when this returns.
 
         Raises:
-            OutputError: the disk is full, say; the file holds the rows before.
+            OutputError: the disk is full, for example; the file then has the earlier rows.
         """
         if self._file is None:
             return
@@ -112,20 +113,20 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         if not self._ends:
             self._rewrite([line])
             return
-        before = self._cut()
+        end = self._cut()
         with self._refusing():
-            os.lseek(self._file, before - 1, os.SEEK_SET)
+            os.lseek(self._file, end - 1, os.SEEK_SET)
             if os.read(self._file, 1) != b"\n":
                 line = b"\n" + line
             try:
-                written = 0
-                while written < len(line):
-                    written += os.write(self._file, line[written:])
+                count = 0
+                while count < len(line):
+                    count += os.write(self._file, line[count:])
                 os.fsync(self._file)
             except OSError:
-                os.ftruncate(self._file, before)
+                os.ftruncate(self._file, end)
                 raise
-        self._ends.append(before + len(line))
+        self._ends.append(end + len(line))
 
     def keep(self, count: int) -> None:
         """Drop the rows after the first `count`."""
@@ -133,31 +134,31 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         self._cut()
 
     def drop(self, numbers: Collection[int]) -> None:
-        """Drop rows by their place from 0; a kill leaves all of them, or none.
+        """Drop rows by their index from 0; a kill leaves all of them, or none.
 
         Raises:
-            OutputError: the disk is full, say; all rows are there.
+            OutputError: the disk is full, for example; all rows are then kept.
         """
         assert self._file is not None
         with self._refusing(), open(os.dup(self._file), "rb") as file:
             file.seek(0)
             spans = zip([0, *self._ends], self._ends, strict=False)
             lines = [file.read(end - begin).strip(b"\n") + b"\n" for begin, end in spans]
-        kept = [line for number, line in enumerate(lines) if number not in numbers]
+        remaining = [line for number, line in enumerate(lines) if number not in numbers]
         if self._path != self._target:
             self.take_name()
-        self._rewrite(kept)
+        self._rewrite(remaining)
 
     def take_name(self) -> None:
-        """Replace the file by the rows that are here now; later ones are appended to it."""
+        """Replace the file with the current rows; later ones are appended to it."""
         with self._refusing():
             self._cut()
             os.replace(self._path, self._target)
             self._path, self._fresh = self._target, False
 
     def close(self) -> None:
-        """Release the file, with the new rows if there are any; closing twice does no harm."""
-        with self._held, self._refusing():
+        """Release the file, with the new rows if there are any; closing twice is allowed."""
+        with self._resources, self._refusing():
             if self._ends and self._path != self._target:
                 self.take_name()
             elif self._fresh and not self._ends:
@@ -168,38 +169,38 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         self.close()
 
     def _rewrite(self, lines: list[bytes]) -> None:
-        """Replace the rows of the file by others in one step."""
+        """Replace all rows of the file in one step."""
         with self._refusing(), atomic_file(self._path, force=True) as file:
             file.write(b"".join(lines))
         self._ends, self._file = [*accumulate(map(len, lines))], self._open()
 
     def _is_foreign(self, part: Path) -> bool:
-        """Whether it begins with anything but a whole row, made with whatever options."""
+        """Return True unless the file is empty or begins with a whole row, of any options."""
         with self._refusing(), open(part, "rb") as file:
-            line = file.readline(_MOST_LINE)
+            line = file.readline(_MAX_LINE_BYTES)
         try:
             self._parse(line)
         except ValueError:
             return line != b""
         return not (line.startswith(self._head) and line.endswith(b"\n"))
 
-    def _open(self, how: int = 0) -> int:
-        """The file at `_path`, open and locked until this is closed."""
-        file = os.open(self._path, os.O_RDWR | AS_STORED | how, 0o666)
-        self._held.callback(os.close, file)
+    def _open(self, flags: int = 0) -> int:
+        """Open and lock the file at `_path` until this ledger is closed."""
+        file = os.open(self._path, os.O_RDWR | AS_STORED | flags, 0o666)
+        self._resources.callback(os.close, file)
         try:
             lock(file)
-            taken = not os.path.samestat(os.fstat(file), os.stat(self._path))
-        except OSError as error:  # else a file system without locks
-            taken = isinstance(error, (BlockingIOError, FileNotFoundError))
-        if taken:
+            busy = not os.path.samestat(os.fstat(file), os.stat(self._path))
+        except OSError as error:  # other errors: a file system without locks
+            busy = isinstance(error, (BlockingIOError, FileNotFoundError))
+        if busy:
             raise OutputError(
                 f"{self._name!r} is being written by another run; wait for it, or name another"
             )
         return file
 
     def _cut(self) -> int:
-        """Drop what stands behind the last row; where that row ends."""
+        """Truncate the file after the last row and return its end, in bytes."""
         assert self._file is not None
         end = self._ends[-1] if self._ends else 0
         os.ftruncate(self._file, end)
@@ -209,44 +210,44 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         assert self._file is not None
         end = 0
         with open(os.dup(self._file), "rb") as file:
-            while line := file.readline(_MOST_LINE):
+            while line := file.readline(_MAX_LINE_BYTES):
                 end += len(line)
-                known = line[: len(self._head)] == self._head[: len(line)]
-                whole = line.endswith(b"\n") or len(line) == _MOST_LINE or _is_json(line)
-                if known and not whole and self.rows:
-                    return  # a row of ours that was cut short
+                matching = line[: len(self._head)] == self._head[: len(line)]
+                complete = line.endswith(b"\n") or len(line) == _MAX_LINE_BYTES or _is_json(line)
+                if matching and not complete and self.rows:
+                    return  # an incomplete last row
                 self.rows.append(self._row(len(self.rows) + 1, line))
                 self._ends.append(end)
 
     def _row(self, number: int, line: bytes) -> _Row:
-        """The row of a line."""
+        """Return the row of a line, with errors that name the line."""
         try:
-            row, made = self._parse(line)
+            row, options = self._parse(line)
         except ValueError as error:
             raise DataError(
                 f"{self._name!r}, line {number}, {error}; name another file, or use --force to "
-                "start anew"
+                "replace it"
             ) from error
-        for key in sorted({*self.options, *made}):
-            if made.get(key) != self.options.get(key):
+        for key in sorted({*self.options, *options}):
+            if options.get(key) != self.options.get(key):
                 raise DataError(
-                    f"{self._name!r}, line {number}, was made with {key} = {made.get(key)}, "
+                    f"{self._name!r}, line {number}, was made with {key} = {options.get(key)}, "
                     f"not {self.options.get(key)}; resume with equal options, or use --force "
-                    "to start anew"
+                    "to replace it"
                 )
         return row
 
     def _parse(self, line: bytes) -> tuple[_Row, dict[str, Any]]:
-        """The row of a line and its options; ValueError says what is wrong."""
+        """Return the row of a line and its options; raise ValueError for other lines."""
         row = json.loads(line) if _is_json(line) else None
-        made = {} if self._bare or not isinstance(row, dict) else row.pop("options", None)
-        if not isinstance(row, dict) or not isinstance(made, dict):
-            raise ValueError("is no row of an earlier run")
-        return self._read_row(row), made
+        options = {} if self._bare or not isinstance(row, dict) else row.pop("options", None)
+        if not isinstance(row, dict) or not isinstance(options, dict):
+            raise ValueError("is not a row of an earlier run")
+        return self._read_row(row), options
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
-        """What the system refuses, as an OutputError."""
+        """Turn errors of the system into OutputError."""
         try:
             yield
         except OutputError:

@@ -1,7 +1,7 @@
-"""Codes, labels, classifiers and biases out of a file, checked to the last number.
+"""Codes, labels, classifiers and biases of a file, with every number checked.
 
-Labels, of files and of arrays, may be in shards, words, booleans, one-hot, probabilities, or
-counted from 1.
+Labels of files and arrays may be in shards, words, booleans, one-hot, probabilities, or counted
+from 1.
 """
 
 import math
@@ -19,22 +19,23 @@ from gnc_cli.parameters import Lines, spelled
 from gnc_cli.parsing import abridge, quote
 
 _BLOCK_BYTES = 32 << 20
+"""Bytes of a block of a classifier, as float64."""
 LARGEST_LABEL = 1 << 53
-"""No number of classes comes near; floats up to here are integers without doubt."""
+"""Largest label, far above any number of classes; integers up to it are exact in float64."""
 IGNORED = ("-1", "-100")
 """Labels of samples that are left out; the second is the `ignore_index` of PyTorch and Hugging
 Face."""
 ONE_BASED, ONE_HOT = "one-based", "one-hot"
 """Forms of `--labels-are`; the third is `zero-based`."""
 _SUM_ERROR = 1e-2
-"""Rows of probabilities sum to 1 up to this; float16 and 1,000 classes make errors of 1e-3."""
+"""Largest error of the sum of probabilities; 1,000 classes in float16 have errors of 1e-3."""
 
 
 def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
-    """The points stored under `name`, shape (K, d) with K, d >= 2, float64, finite, no zero row.
+    """Load the points of `name`, shape (K, d) with K, d >= 2, float64, finite, no zero row.
 
     Raises:
-        DataError: anything else; names file, dataset, value and the next step.
+        DataError: anything else; the message names file, dataset, value and the next step.
     """
     where = catalogue.where(name)
     entry = checked(catalogue, name)
@@ -58,7 +59,7 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
 def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
     """Return a bias, stored as (K,), (1, K) or (K, 1), as shape (K,), float64, finite.
 
-    K may be any where it is not given.
+    Without K, any number of classes is accepted.
 
     Raises:
         DataError: another shape or dtype, NaN or infinity.
@@ -77,10 +78,10 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
 
 
 def load_labels(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
-    """Class numbers from 0 on, shape (N,), int64.
+    """Load class numbers from 0 on, shape (N,), int64.
 
     Raises:
-        DataError: another shape or dtype, words, a value that is no class (of K, if given).
+        DataError: another shape or dtype, words, or a value that is not a class (of K, if given).
     """
     values, where, dtype = stored_labels(catalogue, name)
     if values.dtype == object:
@@ -89,7 +90,7 @@ def load_labels(catalogue: Catalogue, name: str, K: int | None = None) -> np.nda
 
 
 def stored_labels(catalogue: Catalogue, name: str) -> tuple[np.ndarray, str, str]:
-    """Load labels as they are stored; with their name in messages and their dtype in the file.
+    """Load labels as stored, their name in messages and their dtype in the file.
 
     Raises:
         DataError: they are neither real numbers, nor booleans, nor words.
@@ -109,19 +110,23 @@ def read_labels(
     ignored: Collection[str] = (),
     K: int | None = None,
 ) -> tuple[np.ndarray, str | None]:
-    """Class numbers from 0 on, shape (N,), int64, -1 for ignored labels; words as they are, as an
-    array of objects; and a note where the numbers were not stored as such.
+    """Convert stored labels to class numbers, or to words.
 
     Args:
-        values: of shape (N,), (N, 1), or one row per sample and one column per class.
-        where: names them in messages.
-        dtype: as stored, `bfloat16` too.
+        values: labels, shape (N,), (N, 1), or one row per sample and one column per class.
+        where: name of the labels in messages.
+        dtype: type as stored, also `bfloat16`.
         form: `zero-based`, `one-based` or `one-hot`, as the user says.
         ignored: labels of samples that are left out, as stored.
+        K: number of classes, if known.
+
+    Returns:
+        Class numbers from 0 on, shape (N,), int64, -1 for ignored labels, or words, objects; and a
+        note if the numbers were not stored as such.
 
     Raises:
-        DataError: another shape, a value that is no class (of K, if given) or may be rounded;
-            names its row.
+        DataError: another shape, or a value that is not a class (of K, if given) or may be
+            rounded; the message names its row.
 
     Example:
         >>> read_labels(np.array([[0, 1], [1, 0]]), "labels", "int64", form="one-hot")
@@ -155,8 +160,8 @@ def read_labels(
     whole = [mark for mark in ignored if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII)]
     left_out = np.any([values == int(mark.partition(".")[0]) for mark in whole], axis=0)
     first = int(form == ONE_BASED and note is None)
-    most = LARGEST_LABEL if K is None else K - 1
-    right = (values >= first) & (values <= most) & (values == np.floor(values))
+    last = LARGEST_LABEL if K is None else K - 1
+    right = (values >= first) & (values <= last) & (values == np.floor(values))
     bad = np.flatnonzero(~right & ~left_out)
     if bad.size:
         step = "remove or renumber these rows"
@@ -166,25 +171,25 @@ def read_labels(
             step += f", or leave them out: {spelled('ignore_label', int(values[bad[0]]))}"
         raise DataError(
             f"{where} has {bad.size} value(s) that are no class, the first is {values[bad[0]]} at "
-            f"row {bad[0]}; expected integers from {first} {'on' if K is None else f'to {most}'}: "
+            f"row {bad[0]}; expected integers from {first} {'on' if K is None else f'to {last}'}: "
             f"{step}"
         )
     return np.where(left_out, -1, np.where(left_out, 0, values).astype(np.int64) - first), note
 
 
 def _exact_integers(dtype: str) -> int:
-    """The first integer whose successor is no number of the dtype."""
+    """Return the first integer whose successor the dtype cannot represent."""
     try:
         return int(2 ** (np.finfo(np.dtype(dtype)).nmant + 1))
-    except TypeError:  # of torch alone
+    except TypeError:  # a dtype of torch
         return 256 if dtype == "bfloat16" else 8 if "float8" in dtype else LARGEST_LABEL
 
 
 def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndarray, str | None]:
-    """The class of each row of one-hot labels or probabilities, and a note on the latter.
+    """Return the class of each row of one-hot labels or probabilities, and a note on the latter.
 
     Raises:
-        DataError: rows of neither; one-hot, and the user has not said so, or the reverse.
+        DataError: rows are neither, or one-hot in contradiction to `form`.
     """
     if is_one_hot(values):
         if form == ONE_HOT:
@@ -194,10 +199,10 @@ def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndar
         )
     binary = values.dtype.kind not in "SUO" and bool(((values == 0) | (values == 1)).all())
     if binary and values.ndim == 2 and values.shape[1] > 1:
-        several = np.flatnonzero(np.count_nonzero(values, axis=1) != 1)
+        rows = np.flatnonzero(np.count_nonzero(values, axis=1) != 1)
         raise DataError(
-            f"{where} is multi-label, shape {values.shape}, and not one-hot: {len(several)} row(s) "
-            f"without exactly one 1, the first is row {several[0]}; keep the rows of one class, "
+            f"{where} is multi-label, shape {values.shape}, and not one-hot: {len(rows)} row(s) "
+            f"without exactly one 1, the first is row {rows[0]}; keep the rows of one class, "
             "one = labels.sum(axis=1) == 1: features[one], labels[one].argmax(axis=1)"
         )
     if form == ONE_HOT:
@@ -209,21 +214,21 @@ def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndar
     if not soft or np.abs(values.sum(axis=1, dtype=np.float64) - 1.0).max(initial=0) > _SUM_ERROR:
         return values, None
     ties = np.count_nonzero(np.count_nonzero(values.T == values.max(axis=1), axis=0) > 1)
-    tied = f"; {ties} row(s) have a tie, taken as the first" if ties else ""
+    suffix = f"; {ties} row(s) have a tie, taken as the first" if ties else ""
     note = f"probabilities of {values.shape[1]} classes, each row taken as its most likely class"
-    return values.argmax(axis=1), note + tied
+    return values.argmax(axis=1), note + suffix
 
 
 def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.ndarray:
-    """A classifier as stored, one row per class, float64, finite; zero rows are allowed.
+    """Load a classifier as stored, shape (K, d), float64, finite; zero rows are allowed.
 
     Args:
         parts: the classifier, or its rows in several files, in order.
-        transpose: the files have one column per class.
+        transpose: True if the files have one column per class.
 
     Raises:
-        DataError: the widths differ, there are fewer than 2 columns, the memory is too
-            small, or a value is not finite; names its row and column in the file.
+        DataError: the widths differ, there are fewer than 2 columns, the memory is too small, or a
+            value is not finite; the message names its row and column in the file.
     """
     shapes = [part.shape[::-1] if transpose else part.shape for part in parts]
     for part, shape in zip(parts, shapes, strict=True):
@@ -258,16 +263,16 @@ def numbered(
     where: Mapping[str, str],
     ignored: Collection[str] = (),
 ) -> tuple[np.ndarray, list[str]]:
-    """Class numbers of labels that are words, and the name of each class.
+    """Return the class numbers, (N,), of labels that are words, and the name of each class.
 
     Args:
-        words: shape (N,); None or empty where one is missing.
-        names: of the classes, in their order, or a file of them; None: the words, sorted.
-        where: names the roles of what is there in messages; weights and logits have an order.
+        words: shape (N,); None or empty if one is missing.
+        names: of the classes, in their order, or a file of them; None for the sorted words.
+        where: names in messages by role; weights and logits have an order of classes.
         ignored: words of samples that are left out, -1 in the result.
 
     Raises:
-        DataError: a word is missing or no name, or the order of the classes is not known.
+        DataError: a word is missing or not a name, or the order of the classes is unknown.
 
     Example:
         >>> numbered(np.array(["cat", "ant", "cat"]), None, {"labels": "labels"})
@@ -278,16 +283,18 @@ def numbered(
             f"{where['labels']}: these are words, and the order of the classifier's classes is not "
             f"known; give {spelled('class_names', 'FILE')}, one name for each of its rows"
         )
-    known = sorted({*words.tolist()} - {None, "", *ignored}) if names is None else read_lines(names)
-    places = {name: k for k, name in enumerate(known)} | dict.fromkeys(ignored, -1)
+    class_names = (
+        sorted({*words.tolist()} - {None, "", *ignored}) if names is None else read_lines(names)
+    )
+    places = {name: k for k, name in enumerate(class_names)} | dict.fromkeys(ignored, -1)
     labels = np.array([places.get(word, -2) for word in words.tolist()], dtype=np.int64)
     if labels.min(initial=0) < -1:
         raise DataError(
             f"{where['labels']}: {quote(words[labels.argmin()])} at row {labels.argmin()} is none "
-            f"of the {len(known)} names of classes; add it to them, remove such rows, or leave "
-            f"them out with {spelled('ignore_label', 'WORD')}"
+            f"of the {len(class_names)} names of classes; add it to them, remove such rows, or "
+            f"leave them out with {spelled('ignore_label', 'WORD')}"
         )
-    return labels, known
+    return labels, class_names
 
 
 def refuse_bits(array: np.ndarray, name: str) -> None:
@@ -301,19 +308,19 @@ def refuse_bits(array: np.ndarray, name: str) -> None:
 
 
 def require_finite(array: np.ndarray, where: str) -> None:
-    """Refuse NaN and infinity; the message has their number, and the first one's row and column."""
+    """Refuse NaN and infinity; the message has their number and the position of the first."""
     if np.isfinite(array).all():
         return
     bad = np.argwhere(~np.isfinite(array))
-    at = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), bad[0], strict=False))
+    position = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), bad[0], strict=False))
     raise DataError(
         f"{where} has {len(bad)} value(s) that are not finite, the first is "
-        f"{array[tuple(bad[0])]} at {at}; remove or repair these rows"
+        f"{array[tuple(bad[0])]} at {position}; remove or repair these rows"
     )
 
 
 def load_numbers(catalogue: Catalogue, name: str) -> np.ndarray:
-    """Load all numbers of a dataset as float64; DataError where the file fails."""
+    """Load all numbers of a dataset as float64, or raise DataError if the file fails."""
     entry = catalogue.entries[name]
     with (
         translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"),
@@ -323,7 +330,7 @@ def load_numbers(catalogue: Catalogue, name: str) -> np.ndarray:
 
 
 def is_one_hot(values: np.ndarray) -> bool:
-    """Whether there is one 1 in each row of two or more columns, and zeros else."""
+    """Return True if each row has two or more columns, with one 1 and zeros otherwise."""
     return (
         values.ndim == 2
         and values.shape[1] > 1
@@ -348,8 +355,9 @@ def check_range(labels: np.ndarray, K: int, where: str) -> None:
 
 
 def suspicion(labels: np.ndarray) -> str | None:
-    """A warning where labels that alone say what K is look as if they counted from 1, or as if one
-    far beyond the others were a mark.
+    """Return a warning about labels that alone determine K, shape (N,); None without a suspicion.
+
+    They may count from 1, or the largest one may mark samples to leave out.
     """
     present = np.unique(labels[labels >= 0])
     if len(present) < 2:
@@ -371,7 +379,7 @@ def suspicion(labels: np.ndarray) -> str | None:
 
 
 def from_one() -> str:
-    """The step for labels that count from 1."""
+    """Return the next step for labels that count from 1."""
     return f"if they count from 1, add {spelled('labels_are', ONE_BASED)}"
 
 
@@ -382,13 +390,15 @@ def joined_labels(
     ignored: Collection[str],
     notes: list[str],
 ) -> np.ndarray:
-    """All labels in order, class numbers or words; notes on how they were read join `notes`.
+    """Join the labels of all shards in order, as class numbers or words, shape (N,).
 
     Args:
         parts: values, name in messages and dtype of the labels of each shard.
-        rows: name and number of rows of each shard of features; compared with the labels where
-            there are as many shards.
-        form: as `read_labels`, and so is `ignored`.
+        rows: name and number of rows of each shard of features; compared with the labels if there
+            are as many shards.
+        form: as in `read_labels`.
+        ignored: as in `read_labels`.
+        notes: list to which notes on the reading are appended.
     """
     joined: list[np.ndarray] = []
     flat = [values for values, *_ in parts if values.dtype.kind in "iuf" and values.ndim == 1]
@@ -406,7 +416,7 @@ def joined_labels(
         if len(rows) == len(parts) > 1 and len(labels) != rows[number][1]:
             raise DataError(
                 f"{where} has {len(labels)} labels, {rows[number][0]} has "
-                f"{rows[number][1]} rows; each shard needs one label a row"
+                f"{rows[number][1]} rows; each shard needs one label per row"
             )
         if joined and labels.dtype != joined[0].dtype:
             raise DataError(

@@ -1,7 +1,6 @@
-"""Rows of a result in a file: `.csv` (one line per row), `.json` (the whole result), `.h5`
-and `.parquet` (columns).
+"""Files of rows: `.csv` (lines), `.json` (the whole result), `.h5` and `.parquet` (columns).
 
-Writing is atomic and reproducible: equal rows, equal bytes.
+Writing is atomic and reproducible: equal rows give equal bytes.
 """
 
 import csv
@@ -20,6 +19,7 @@ from gnc_cli.parameters import check_suffix, spelled
 from gnc_cli.records import Result
 
 ROW_SUFFIXES = (".csv", ".json", ".h5", ".parquet")
+"""Suffixes of the formats of rows."""
 
 _Path = str | os.PathLike[str]
 
@@ -29,7 +29,7 @@ def write_rows(
     result: Result,
     *,
     options: dict[str, Any] | None = None,
-    beside: Mapping[str, np.ndarray] | None = None,
+    datasets: Mapping[str, np.ndarray] | None = None,
     force: bool,
 ) -> None:
     """Write the rows of a result in the format of the suffix.
@@ -41,9 +41,9 @@ def write_rows(
     Args:
         path: the target.
         result: the record of a command.
-        options: how the result was asked for, for the provenance of .h5 and .parquet.
-        beside: further datasets of .h5, by their paths in it.
-        force: replace an existing file.
+        options: options of the command, for the provenance of .h5 and .parquet.
+        datasets: further datasets of .h5, by their paths in it.
+        force: True to replace an existing file.
 
     Raises:
         UsageError: unknown suffix.
@@ -58,20 +58,20 @@ def write_rows(
             file.write(csv_text(names, lines).encode())
         else:
             columns: dict[str, Any] = {name: [line.get(name) for line in lines] for name in names}
-            columns |= {**(beside or {})} if suffix == ".h5" else {}
-            made = {"command": f"gnc {result.command}", "options": options}
-            COLUMN_WRITERS[suffix](file, "rows", columns, {k: v for k, v in made.items() if v})
+            columns |= {**(datasets or {})} if suffix == ".h5" else {}
+            origin = {"command": f"gnc {result.command}", "options": options}
+            COLUMN_WRITERS[suffix](file, "rows", columns, {k: v for k, v in origin.items() if v})
 
 
 def csv_text(names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
-    """Lines with these keys as `write_csv` has them."""
+    """Format lines with these keys as `write_csv` does."""
     file = io.BytesIO()
     write_csv(file, names, ([line.get(name) for name in names] for line in lines))
     return file.getvalue().decode()
 
 
 def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A header and rows as CSV, None as an empty cell."""
+    """Write a header and rows as CSV, None as an empty cell."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
     try:
         writer = csv.writer(text, lineterminator="\n")
@@ -83,13 +83,16 @@ def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any
 
 
 def column(values: Sequence[Any]) -> np.ndarray:
-    """One dataset: texts in UTF-8, whole numbers, truth values, or floats with NaN for null."""
-    known = [value for value in values if value is not None]
-    if any(isinstance(value, str) for value in known):
-        # Of one length: a million texts on HDF5's heap are slow to write and to read.
+    """Convert values to a dataset, shape (n,).
+
+    It holds texts in UTF-8, whole numbers, truth values, or floats with NaN for null.
+    """
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in present):
+        # Fixed length: a million texts on the heap of HDF5 are slow to write and to read.
         texts = ["" if value is None else str(value) for value in values]
         return np.array([text.encode(errors="backslashreplace") for text in texts])  # file names
-    if known and len(known) == len(values) and len({type(value) for value in known}) == 1:
+    if present and len(present) == len(values) and len({type(value) for value in present}) == 1:
         return np.array(values)
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
@@ -97,7 +100,7 @@ def column(values: Sequence[Any]) -> np.ndarray:
 def write_columns(
     file: IO[bytes], kind: str, columns: Mapping[str, Sequence[Any]], provenance: dict[str, Any]
 ) -> None:
-    """An HDF5 file with one group, called `kind`, and one dataset per column in it."""
+    """Write an HDF5 file with one group, named `kind`, and one dataset per column in it."""
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
@@ -113,8 +116,9 @@ def write_columns(
 def write_parquet(
     file: IO[bytes], kind: str, columns: Mapping[str, Sequence[Any]], provenance: dict[str, Any]
 ) -> None:
-    """A Parquet file with these columns, in which None is null; its metadata are what an HDF5 file
-    has as attributes.
+    """Write a Parquet file with these columns, in which None is null.
+
+    Its metadata are the attributes of an HDF5 file.
     """
     pyarrow = import_extra("pyarrow", "a .parquet file", "parquet")
     from pyarrow.parquet import write_table
@@ -132,4 +136,4 @@ def write_parquet(
 
 
 COLUMN_WRITERS = {".h5": write_columns, ".parquet": write_parquet}
-"""By suffix."""
+"""Writers of columns, by suffix."""

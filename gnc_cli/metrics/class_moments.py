@@ -2,10 +2,10 @@
 
 `ClassMoments` takes arrays; `stream_moments` reads rows that may be larger than memory, every core
 busy. Its answer does not depend on the number of workers, to the last bit: sums of blocks are
-joined in order, and worker threads multiply what the joining left over.
+joined in order, and worker threads multiply the steps between their means.
 
-The rows of a block are summed about the means of their classes in that block, and joined to what
-went before by the pairwise rule, in which nothing cancels: `M = M_a + M_b + n_a n_b / (n_a + n_b)
+The rows of a block are summed about the means of their classes in that block, and joined to the
+sums so far by the pairwise rule, in which nothing cancels: `M = M_a + M_b + n_a n_b / (n_a + n_b)
 (m_b - m_a)(m_b - m_a)^T`. Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The
 American Statistician 37 (1983). Means are kept as a row of the class and a small offset from it:
 differences of rows are exact where classes have collapsed, and so are those of such means.
@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -29,11 +28,13 @@ from gnc_cli.metrics.rows import (
     blocks,
     check_labels,
     ordered,
-    read_block,
+    read_by_class,
 )
 
 _ROWS_AT_ONCE = 256
 """Rows whose deviations are taken at a time, so that they are still in the cache."""
+_ROWS_PER_CLASS = 16
+"""Average number of rows per class of a block: joining a class costs as much as a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +42,13 @@ class ClassSums:
     """Sums by class over some rows, of the c classes that occur."""
 
     classes: np.ndarray
-    """Ascending, shape (c,)."""
+    """Classes that occur, ascending, shape (c,)."""
     counts: np.ndarray
-    """Rows of each, shape (c,)."""
+    """Number of rows of each class, shape (c,)."""
     shifts: np.ndarray
     """A row of each class, or its given centre, shape (c, d)."""
     offsets: np.ndarray
-    """The means less these, shape (c, d)."""
+    """Class means less `shifts`, shape (c, d)."""
     squares: np.ndarray
     """Sums of squared distances to the mean or centre of the class, shape (c,)."""
     scatter: np.ndarray
@@ -79,25 +80,29 @@ class ClassMoments:
     def __init__(self, d: int, K: int, *, centres: np.ndarray | None = None) -> None:
         self.d, self.K, self.centres = int(d), int(K), centres
         self.counts: np.ndarray = np.zeros(K, dtype=np.int64)
-        """Rows by class, shape (K,)."""
+        """Number of rows of each class, shape (K,)."""
         self.shifts: np.ndarray = np.zeros((K, d)) if self.centres is None else self.centres
         """The first row of each class, or its centre, shape (K, d)."""
         self.offsets: np.ndarray = np.zeros((K, d))
-        """The means less these, shape (K, d)."""
+        """Class means less `shifts`, shape (K, d)."""
         self.squares: np.ndarray = np.zeros(K)
         """Sums of squared distances to the class mean (or centre), shape (K,)."""
         self.scatter: np.ndarray = np.zeros((d, d))
         """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
     @classmethod
-    def over(cls, numbers: np.ndarray, d: int, K: int) -> "ClassMoments":
-        """Return moments whose sums are views of a row of `size(d, K)` float64 numbers, all zero at
-        first: updates write into it. The counts are then whole numbers of that type.
+    def from_buffer(cls, buffer: np.ndarray, d: int, K: int) -> "ClassMoments":
+        """Return moments whose sums are views of a buffer, so that updates write into it.
+
+        Args:
+            buffer: float64, all zero, shape (size(d, K),). Counts are whole numbers of that type.
+            d: dimension.
+            K: number of classes.
         """
         moments = cls(0, 0)
         moments.d, moments.K = d, K
         moments.counts, shifts, offsets, moments.squares, scatter = np.split(
-            numbers, np.cumsum([K, K * d, K * d, K])
+            buffer, np.cumsum([K, K * d, K * d, K])
         )
         moments.shifts, moments.offsets = shifts.reshape(K, d), offsets.reshape(K, d)
         moments.scatter = scatter.reshape(d, d)
@@ -105,21 +110,26 @@ class ClassMoments:
 
     @staticmethod
     def size(d: int, K: int) -> int:
-        """Return how many numbers the sums are."""
+        """Return the number of values in all sums."""
         return 2 * K * (d + 1) + d * d
 
     def update(self, features: np.ndarray, labels: np.ndarray, workers: int = 1) -> None:
-        """Take in finite rows (n, d) of any real dtype with labels (n,) below K; those of label -1
-        are left out. The sums do not depend on the number of threads.
+        """Take in labelled rows; the sums do not depend on the number of threads.
+
+        Args:
+            features: finite, of any real dtype, shape (n, d).
+            labels: below K, shape (n,); rows of label -1 are left out.
+            workers: number of threads.
         """
-        kept = np.flatnonzero(labels >= 0)
+        order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
 
         def sums_of(start: int, stop: int) -> ClassSums:
-            part = kept[start:stop]
+            part = order[start:stop]
             rows = np.asarray(features[part], dtype=np.float64, order="C")
-            return class_sums(rows, labels[part].astype(np.int64), self.centres)
+            scatter = np.zeros((self.d, self.d))
+            return class_sums(rows, labels[part].astype(np.int64), self.centres, scatter)
 
-        spans = blocks(len(kept), block_rows(ArrayRows(features)))
+        spans = blocks(len(order), block_rows(ArrayRows(features)))
         jobs = (partial(sums_of, *span) for span in spans)
         # No thread is started for the batches of a training loop.
         for sums in ordered(jobs, workers) if workers > 1 else (job() for job in jobs):
@@ -127,35 +137,39 @@ class ClassMoments:
 
     def _add(self, sums: ClassSums) -> None:
         """Take in the sums over other rows."""
-        apart = self.join(sums)
-        self.scatter += sums.scatter + apart.T @ apart
+        steps = self.join(sums)
+        self.scatter += sums.scatter + steps.T @ steps
 
     def join(self, sums: ClassSums) -> np.ndarray:
-        """Take in the sums over other rows, all but the scatter: `sums.scatter + apart.T @ apart`
-        is left to the caller, since streams compute it in other threads. `apart`, shape (m, d), are
-        the steps between old and new means.
+        """Take in the sums over other rows, except the scatter.
+
+        The caller adds `sums.scatter + steps.T @ steps` to it, since streams compute that in other
+        threads.
+
+        Returns:
+            Steps between old and new means, shape (m, d).
         """
-        before = self.counts[sums.classes]
-        known = before > 0
+        counts = self.counts[sums.classes]
+        present = counts > 0
         self.counts[sums.classes] += sums.counts
         self.squares[sums.classes] += sums.squares
         if self.centres is None:
-            self.shifts[sums.classes[~known]] = sums.shifts[~known]
-        share = sums.counts / (before + sums.counts)
-        apart = np.empty_like(sums.offsets)
-        for start, stop in blocks(len(apart), _ROWS_AT_ONCE):
-            steps, classes = apart[start:stop], sums.classes[start:stop]
-            np.subtract(sums.shifts[start:stop], self.shifts.take(classes, axis=0), out=steps)
-            steps += sums.offsets[start:stop]
+            self.shifts[sums.classes[~present]] = sums.shifts[~present]
+        share = sums.counts / (counts + sums.counts)
+        steps = np.empty_like(sums.offsets)
+        for start, stop in blocks(len(steps), _ROWS_AT_ONCE):
+            part, classes = steps[start:stop], sums.classes[start:stop]
+            np.subtract(sums.shifts[start:stop], self.shifts.take(classes, axis=0), out=part)
+            part += sums.offsets[start:stop]
             offsets = self.offsets.take(classes, axis=0)
-            steps -= offsets
-            offsets += steps * share[start:stop, None]
+            part -= offsets
+            offsets += part * share[start:stop, None]
             self.offsets[classes] = offsets
-            steps *= np.sqrt(before * share)[start:stop, None]
+            part *= np.sqrt(counts * share)[start:stop, None]
         if self.centres is not None:
-            return apart[:0]
-        self.squares[sums.classes] += np.einsum("kd,kd->k", apart, apart)
-        return apart if known.all() else apart[known]
+            return steps[:0]
+        self.squares[sums.classes] += np.einsum("kd,kd->k", steps, steps)
+        return steps if present.all() else steps[present]
 
     def merge(self, other: "ClassMoments") -> None:
         """Take in the rows that `other` has seen, of the same d, K and centres."""
@@ -181,56 +195,68 @@ class ClassMoments:
     @property
     def present(self) -> np.ndarray:
         """Classes with a row, shape (K,), bool."""
-        return self.counts > 0
+        return np.asarray(self.counts > 0)
 
     @property
     def means(self) -> np.ndarray:
-        """Class means, shape (K, d); zero for absent classes. Computed anew at each call."""
-        means = self.shifts + self.offsets
+        """Class means, shape (K, d); zero for absent classes. Computed again at each call."""
+        means: np.ndarray = self.shifts + self.offsets
         if self.centres is not None:
             means[~self.present] = 0.0
         return means
 
     def within_cov(self) -> np.ndarray:
-        """Return Sigma_W, shape (d, d): the mean over rows of `(h - m)(h - m)^T`, m the class mean
-        or centre.
+        """Return Sigma_W, shape (d, d), with each class about its mean or centre m.
+
+        It is the mean over rows of `(h - m)(h - m)^T`.
 
         Raises:
             DataError: no row was taken in.
         """
         if not self.N:
             raise DataError("no class has a sample; are all labels -1?")
-        return self.scatter / self.N
+        return np.asarray(self.scatter / self.N)
 
     @property
     def has_spread(self) -> bool:
-        """Return whether a class has a second row, or its centre is given."""
+        """True if a class has a second row, or centres are given."""
         return self.centres is not None or bool((self.counts > 1).any())
 
     def spread(self) -> np.ndarray:
         """Return the mean squared distance of each class's rows to its mean or centre, (K,)."""
-        return self.squares / np.maximum(self.counts, 1)
+        return np.asarray(self.squares / np.maximum(self.counts, 1))
 
 
-def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
-    """Return sums of rows (n, d), which are overwritten, about the means of their classes (labels
-    all >= 0), or about `centres`, a point for each of all classes, shape (K, d).
+def class_sums(
+    rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None, scatter: np.ndarray
+) -> ClassSums:
+    """Return sums of rows about the means or centres of their classes.
+
+    Args:
+        rows: finite float64, shape (n, d); overwritten.
+        labels: classes of the rows, ascending, all >= 0, shape (n,).
+        centres: a point for each of all classes, shape (K, d); None for the means of these rows.
+        scatter: sum over other classes, shape (d, d), to which that of these is added in place.
     """
-    classes, place, pick = by_class(labels)
-    counts = np.bincount(place, minlength=len(classes))
-    first = np.zeros(len(classes), dtype=np.intp)
-    first[place[::-1]] = np.arange(len(labels))[::-1]
+    first = np.flatnonzero(np.diff(labels, prepend=-1))
+    classes, counts = labels[first], np.diff(first, append=len(labels))
+    place = np.repeat(np.arange(len(classes)), counts)
     shifts = rows[first] if centres is None else centres[classes]
     _subtract(rows, shifts, place)
-    offsets = (pick @ rows) / counts[:, None]
+    offsets = np.empty_like(shifts)
+    # A call per class takes less time than a sparse product or `np.add.reduceat`.
+    for offset, start, count in zip(offsets, first.tolist(), counts.tolist(), strict=True):
+        np.add.reduce(rows[start : start + count], axis=0, out=offset)
+    offsets /= counts[:, None]
     if centres is None:
-        several = counts[place] > 1
-        if not several.all():  # a row alone in its class is its mean
-            rows, place = rows[several], place[several]
+        plural = counts[place] > 1
+        if not plural.all():  # a row alone in its class is its mean
+            rows, place = rows[plural], place[plural]
         _subtract(rows, offsets, place)
     distances = np.einsum("nd,nd->n", rows, rows)
     squares = np.bincount(place, distances, minlength=len(classes))
-    return ClassSums(classes, counts, shifts, offsets, squares, rows.T @ rows)
+    scatter += rows.T @ rows
+    return ClassSums(classes, counts, shifts, offsets, squares, scatter)
 
 
 def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
@@ -239,25 +265,11 @@ def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
         rows[start:stop] -= points.take(place[start:stop], axis=0)
 
 
-def by_class(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Return the classes that occur among labels >= 0, ascending, (c,); each row's place among
-    them, (n,); and a sparse (c, n) matrix whose product with rows sums them by class.
-
-    The product takes the rows as they come, 20 times faster than `np.add.reduceat` on sorted rows.
-    """
-    from scipy.sparse import csr_array
-
-    classes, place = np.unique(labels, return_inverse=True)
-    n = len(labels)
-    sums = csr_array((np.ones(n), (place, np.arange(n))), shape=(len(classes), n))
-    return classes, place, sums
-
-
 def centred(means: np.ndarray) -> np.ndarray:
     """Return `M_k = m_k - m_G`, m_G the plain mean of the class means, each class counting once.
 
     Args:
-        means: of the classes present, shape (P, d).
+        means: means of the classes present, shape (P, d).
 
     Returns:
         float64, shape (P, d). A row no longer than the rounding of the means is exactly zero: its
@@ -270,7 +282,7 @@ def centred(means: np.ndarray) -> np.ndarray:
     """
     if not len(means):
         return means
-    M = means - means.mean(axis=0)
+    M = np.asarray(means - means.mean(axis=0))
     M[np.einsum("kd,kd->k", M, M) <= rounding_of(means) ** 2] = 0.0
     return M
 
@@ -287,7 +299,7 @@ def stream_moments(
     K: int,
     spaces: Sequence[str],
     centres: Sequence[Mapping[str, np.ndarray]],
-    where: Sequence[str],
+    names: Sequence[str],
     reading: Pass = ONE_THREAD,
 ) -> list[dict[str, ClassMoments]]:
     """Return class moments of sets of rows of the same N samples, by set and space, in one pass.
@@ -300,14 +312,14 @@ def stream_moments(
         labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
         K: number of classes.
         spaces: "unit" (rows scaled to norm 1), "raw" or both.
-        centres: of each set, by space, class means of other data, shape (K, d), where there are
-            any: see `ClassMoments`.
-        where: names the rows of each set in messages, as `'f.h5': dataset 'features'`.
-        reading: of the widest rows; progress("moments", rows done, rows, share done).
+        centres: for each set, by space, class means of other data, shape (K, d), if there are any:
+            see `ClassMoments`.
+        names: of the rows of each set in messages, as `'f.h5': dataset 'features'`.
+        reading: pass over the widest rows; progress("moments", rows done, rows, share done).
 
     Raises:
         DataError: a row that counts is not finite or, in unit space, zero; labels do not fit.
-        TimeoutError: the deadline came first.
+        TimeoutError: the deadline expired first.
 
     Example:
         >>> from gnc_cli.metrics.rows import ArrayRows
@@ -323,17 +335,17 @@ def stream_moments(
         for index, rows in enumerate(sets)
         for space in spaces
     }
-    spans = reading.spans(sets[-1])
-    jobs = (partial(_block_sums, sets, labels, spaces, moments, where, *span) for span in spans)
+    spans = reading.spans(sets[-1], _ROWS_PER_CLASS * K)
+    jobs = (partial(_block_sums, sets, labels, spaces, moments, names, *span) for span in spans)
     joined = ordered(_joined(ordered(jobs, reading.workers), moments), reading.workers)
-    for scatters in reading.watched(joined, spans, "moments", where[-1]):
+    for scatters in reading.watched(joined, spans, "moments", names[-1]):
         for key, scatter in scatters.items():
             moments[key].scatter += scatter
     return [{space: moments[index, space] for space in spaces} for index in range(len(sets))]
 
 
 _Key = tuple[int, str]
-"""Index of a set, and a space."""
+"""Index of a set of rows, and a space."""
 
 
 def _block_sums(
@@ -341,27 +353,36 @@ def _block_sums(
     labels: np.ndarray,
     spaces: Sequence[str],
     moments: Mapping[_Key, ClassMoments],
-    where: Sequence[str],
+    names: Sequence[str],
     start: int,
     stop: int,
-) -> dict[_Key, ClassSums]:
-    """Return the sums of one block by set and space."""
-    sums = {}
+) -> dict[_Key, list[ClassSums]]:
+    """Return the sums of one block by set and space.
+
+    They come in parts of different classes, which have one scatter.
+    """
+    sums: dict[_Key, list[ClassSums]] = {}
     for index, rows in enumerate(sets):
-        block = read_block(rows, labels, spaces, where[index], start, stop)
-        for space, X in block.rows.items():
-            sums[index, space] = class_sums(X, block.labels, moments[index, space].centres)
+        scatters = {space: np.zeros((rows.shape[1], rows.shape[1])) for space in spaces}
+        for block in read_by_class(rows, labels, spaces, names[index], start, stop):
+            for space, X in block.rows.items():
+                centres = moments[index, space].centres
+                part = class_sums(X, block.labels, centres, scatters[space])
+                sums.setdefault((index, space), []).append(part)
     return sums
 
 
 def _joined(
-    ready: Iterable[dict[_Key, ClassSums]], moments: Mapping[_Key, ClassMoments]
+    ready: Iterable[dict[_Key, list[ClassSums]]], moments: Mapping[_Key, ClassMoments]
 ) -> Iterator[Callable[[], dict[_Key, np.ndarray]]]:
     """Join the sums of each block, in order, and yield the products that remain to be done."""
     for sums in ready:
-        parts = {key: (s.scatter, moments[key].join(s)) for key, s in sums.items()}
-        yield partial(_scatters, parts)
+        steps = {key: [moments[key].join(part) for part in parts] for key, parts in sums.items()}
+        yield partial(_scatters, {key: (sums[key][0].scatter, steps[key]) for key in sums})
 
 
-def _scatters(parts: Mapping[_Key, tuple[np.ndarray, np.ndarray]]) -> dict[_Key, np.ndarray]:
-    return {key: S + apart.T @ apart for key, (S, apart) in parts.items()}
+def _scatters(
+    parts: Mapping[_Key, tuple[np.ndarray, list[np.ndarray]]],
+) -> dict[_Key, np.ndarray]:
+    joined = {key: np.concatenate(steps) for key, (_, steps) in parts.items()}
+    return {key: S + joined[key].T @ joined[key] for key, (S, _) in parts.items()}

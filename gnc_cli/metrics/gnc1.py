@@ -17,25 +17,26 @@ from gnc_cli.metrics.class_moments import ClassMoments, centred
 
 @dataclass(frozen=True)
 class Gnc1:
-    """GNC1 and what it was computed over."""
+    """GNC1, with the rank and the largest term of its sum."""
 
     value: float
-    """0 at collapse."""
+    """GNC1, 0 at collapse."""
     rank: int
-    """Rank of Sigma_B that the pseudo-inverse kept."""
+    """Rank of Sigma_B in its pseudo-inverse."""
     largest: float
-    """Largest of the terms `v^T Sigma_W v / eigenvalue`, v the eigenvectors of Sigma_B that were
-    kept. The sum of these terms is the value times K, the number of classes with a sample."""
+    """Largest of the terms `v^T Sigma_W v / eigenvalue`, v the eigenvectors of Sigma_B up to
+    that rank. The sum of these terms is the value times K, the number of classes with a sample."""
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray) -> Gnc1 | None:
-    """GNC1 of features held in memory, to the digits of two float64 passes.
-
-    None where all class means are zero.
+    """Compute GNC1 of features in memory, to the digits of two float64 passes.
 
     Args:
         features: unit rows, shape (N, d).
         labels: integers from 0 on, shape (N,). Classes without samples are left out.
+
+    Returns:
+        None if all class means are zero.
 
     Raises:
         DataError: features are not finite.
@@ -53,17 +54,17 @@ def gnc1(features: np.ndarray, labels: np.ndarray) -> Gnc1 | None:
 
 
 def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
-    """GNC1 of class means about 0; of centred class means (`centred`) the centred form.
+    """Compute GNC1 of class means about 0, or its centred form of `centred` class means.
 
     The pseudo-inverse keeps the eigenvalues above `max(K, d) * eps * (largest eigenvalue)`.
 
     Args:
         within_cov: Sigma_W, mean over samples, shape (d, d).
-        means: of the K classes that have one, shape (K, d).
+        means: class means of the K classes that have one, shape (K, d).
 
     Returns:
-        None where all means are zero, as of one class or equal means after centring, or so small
-        that their squares are.
+        None if the squares of all means are zero, as those of one class or of equal means are after
+        centring.
 
     Raises:
         DataError: an entry is not finite.
@@ -79,17 +80,17 @@ def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
     if not (np.isfinite(within_cov).all() and np.isfinite(between_cov).all()):
         raise DataError("covariances hold NaN or infinity")
     values, vectors = np.linalg.eigh(between_cov)
-    kept = values > max(K, d) * np.finfo(np.float64).eps * values[-1]
-    basis = vectors[:, kept]
+    mask = values > max(K, d) * np.finfo(np.float64).eps * values[-1]
+    basis = vectors[:, mask]
     spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
-    terms = np.maximum(spread, 0.0) / values[kept]
-    return Gnc1(float(terms.sum() / K), int(kept.sum()), float(terms.max()))
+    terms = np.maximum(spread, 0.0) / values[mask]
+    return Gnc1(float(terms.sum() / K), int(mask.sum()), float(terms.max()))
 
 
 def gnc1_forms(within_cov: np.ndarray, means: np.ndarray) -> dict[str, Gnc1 | None]:
-    """The paper's GNC1 and the centred form, `gnc1_centred`, of the same class means.
+    """Compute the paper's GNC1 and the centred form, `gnc1_centred`, of the same class means.
 
-    Arguments and None as in `gnc1_of_means`.
+    Arguments, shapes and None are those of `gnc1_of_means`.
     """
     return {
         "gnc1": gnc1_of_means(within_cov, means),
@@ -98,7 +99,9 @@ def gnc1_forms(within_cov: np.ndarray, means: np.ndarray) -> dict[str, Gnc1 | No
 
 
 def nc1_trace_quotient(within_cov: np.ndarray, M: np.ndarray) -> float | None:
-    """`tr Sigma_W / tr Sigma_B` of centred class means M; None as in `gnc1_of_means`.
+    """Compute `tr Sigma_W / tr Sigma_B` of Sigma_W, (d, d), and centred class means M, (K, d).
+
+    None as in `gnc1_of_means`.
 
     Example:
         >>> nc1_trace_quotient(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]]))

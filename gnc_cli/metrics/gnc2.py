@@ -1,9 +1,9 @@
 """GNC2: how far the worst class weight lies from the hull of all the others.
 
 `gnc2` brackets this minimum alone. `gnc2_detail` adds the quantiles over classes, the nearest
-classes and the worst ones, from one search: up to 5000 classes every bracket is closed and the
-minimum read off; beyond, the pruned search finds the minimum and a seeded sample of classes gives
-the quantiles.
+classes and the worst ones, from one search. Up to 5000 classes it closes every bracket, of which
+the lowest is the minimum. Beyond, the pruned search finds the minimum, and a seeded sample of
+classes gives the quantiles.
 """
 
 from contextlib import suppress
@@ -22,16 +22,18 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import accelerator
 
 EVERY_CLASS = 5000
-"""Up to this K the bracket of every class is closed; beyond, that of the minimum."""
-_WORST = 10
+"""Largest K for which the bracket of every class is closed; beyond, that of the minimum is."""
+_MAX_WORST_CLASSES = 10
+"""Number of classes that are listed as the worst, which a table shows at once."""
 _TOLERANCE = 1e-12
-_WORTH_A_DEVICE = 5e10
-"""Operations in one product of all rows with all rows; below, `auto` stays on the CPU."""
+"""Width at which a bracket is closed, some roundings of unit rows."""
+_MIN_DEVICE_WORK = 5e10
+"""Operations in the product of all rows with all rows below which `auto` stays on the CPU."""
 
 
 @dataclass(frozen=True)
 class Rattlers:
-    """How many rows lie above the minimum, by either distance; None where not computed."""
+    """Numbers of rows above the minimum, by either distance; None if not computed."""
 
     one_vs_one: int | None
     """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`."""
@@ -56,20 +58,20 @@ class Gnc2Quantiles:
     q0_5: Bracket
     """The distance that half of the classes fall below."""
     classes: int
-    """Classes that the quantiles above 0 are over."""
+    """Number of classes over which the quantiles above 0 are."""
     seed: int | None
-    """Seed of the sample of classes; None where all classes were looked at."""
+    """Seed of the sample of classes; None if all classes were bracketed."""
 
 
 def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None = None) -> Bracket:
-    """Certified `rho_one_vs_rest(W)` (section 2.2 of arXiv 2310.05351).
+    """Bracket `rho_one_vs_rest(W)` (section 2.2 of arXiv 2310.05351).
 
     Collapsed at the largest value possible for (d, K): `K / (K - 1)` for K <= d + 1.
 
     Args:
         W: class weights, unit rows for the paper's metric, shape (K, d).
         tolerance: width at which the bracket is closed, absolute.
-        deadline: the bracket is valid whenever it expires, only wider.
+        deadline: the bracket is valid if it expires, but wider.
 
     Raises:
         DataError: W is not a finite matrix of two rows or more.
@@ -87,38 +89,38 @@ class Gnc2Detail:
     """One-vs-rest distances of a classifier's rows, with proofs (arXiv 2310.05351, section 2)."""
 
     bracket: Bracket
-    """GNC2, the least distance of all K classes."""
+    """GNC2, the smallest distance of all K classes."""
     classes: np.ndarray
-    """The classes with brackets of their own: all, or the sample and the worst; sorted, (m,)."""
+    """Bracketed classes: all, or the sample and the worst; sorted, shape (m,)."""
     lower: np.ndarray
-    """Proved lower ends of those, shape (m,)."""
+    """Proved lower ends of their distances, shape (m,)."""
     upper: np.ndarray
-    """Proved upper ends of those, shape (m,)."""
+    """Proved upper ends of their distances, shape (m,)."""
     directions: np.ndarray | None
-    """Unit h that give the lower ends of all K classes, shape (K, d): where a bracket is closed,
-    the optimal features of theorem 3.5."""
+    """Unit h that give the lower ends of all K classes, shape (K, d). If a bracket is closed, h is
+    the optimal feature of theorem 3.5."""
     nearest: np.ndarray | None
-    """The other class with the largest cosine, integers, shape (K,); None where the rows are not
-    unit or the deadline expired before every pair was seen."""
+    """The other class with the largest cosine, integers, shape (K,); None if the rows are not
+    unit or the deadline expired before all pairs were compared."""
     nearest_cosine: np.ndarray | None
-    """That cosine, shape (K,); None likewise."""
+    """Largest cosine with another class, shape (K,); None with `nearest`."""
     quantiles: Gnc2Quantiles | None
-    """None where only the minimum was asked for."""
+    """Quantiles over classes; None if only the minimum was requested."""
     rattlers: Rattlers
-    """One-vs-rest: None unless `rattles` is decided for all K classes; one-vs-one: None with
-    `nearest`."""
+    """Numbers of rattlers; one-vs-rest None unless `rattles` is decided for all K classes,
+    one-vs-one None with `nearest`."""
     rattles: np.ndarray
-    """Bool, shape (m,): the class is proved to exceed the minimum by more than the tolerance."""
+    """True if the class is proved to exceed the minimum by more than the tolerance, shape (m,)."""
     decided: np.ndarray
-    """Bool, shape (m,): it is proved to do so, or not to."""
+    """True if that is proved or refuted, shape (m,)."""
     undecided: bool
-    """Rattlers of all classes were to be counted, and the deadline came first."""
+    """True if the deadline expired before the rattlers of all classes were counted."""
     worst: np.ndarray
-    """Up to ten classes, the smallest distance first: of all, or of those in `classes` and those
-    refined in the search for the minimum."""
+    """Worst classes, up to ten, the smallest distance first, shape (w,): of all, or of those in
+    `classes` and those that the search for the minimum refined."""
 
 
-def gnc2_detail(
+def gnc2_detail(  # noqa: PLR0913  # options of the public function
     W: np.ndarray,
     *,
     every_class: bool | None = None,
@@ -135,16 +137,16 @@ def gnc2_detail(
 
     Args:
         W: class weights, rows, shape (K, d).
-        every_class: close the bracket of each class; by default up to 5000 of them.
-        sample_size: classes drawn for the quantiles where not every class is closed.
-        minimum_only: no quantiles: the minimum and the worst classes alone.
-        unit: the rows are of norm 1; otherwise cosines are left out.
-        seed: of the sample of classes.
-        rattler_tolerance: absolute, on distances.
-        maxima: `row_maxima(W)`, where known.
-        deadline: brackets are valid whenever it expires, only wider.
-        device: where products with all rows are computed: `cpu`, `cuda`, `cuda:N`; `auto` takes a
-            GPU for large W where there is one. Projections are computed on the CPU.
+        every_class: True to close the bracket of each class, the default for up to 5000 of them.
+        sample_size: number of classes drawn for the quantiles if not every class is closed.
+        minimum_only: True for the minimum and the worst classes alone, without quantiles.
+        unit: True if the rows have norm 1; otherwise cosines are left out.
+        seed: seed of the sample of classes.
+        rattler_tolerance: absolute tolerance on distances.
+        maxima: `row_maxima(W)`, if known, shape (K,) each.
+        deadline: brackets are valid if it expires, but wider.
+        device: device of the products with all rows: `cpu`, `cuda`, `cuda:N`; `auto` takes a GPU
+            for large W if there is one. Projections are computed on the CPU.
 
     Raises:
         DataError: W is not a finite matrix of two rows or more, or not of unit rows.
@@ -157,7 +159,7 @@ def gnc2_detail(
     """
     W = as_points(W)
     K, d = W.shape
-    target = accelerator(device, worthwhile=2.0 * K * K * d >= _WORTH_A_DEVICE)
+    target = accelerator(device, worthwhile=2.0 * K * K * d >= _MIN_DEVICE_WORK)
     products = ArrayProducts if target is None else partial(TensorProducts, device=target)
     search = HullSearch(W, None, _TOLERANCE, deadline=deadline, products=products)
     cosines, nearest = maxima or (None, None)
@@ -165,13 +167,13 @@ def gnc2_detail(
         with suppress(TimeoutError):
             cosines, nearest = row_maxima(W, deadline=deadline)
     search.first_bounds(nearest)
-    every = not minimum_only and (K <= EVERY_CLASS if every_class is None else every_class)
-    if every:
-        looked = np.arange(K)
+    closed = not minimum_only and (K <= EVERY_CLASS if every_class is None else every_class)
+    if closed:
+        bracketed = np.arange(K)
         # The lowest first: a deadline then costs only the classes that matter least.
         order = np.argsort(search.lower, kind="stable")
         search.close_all(order)
-        worst = _lowest(search, looked)
+        worst = _lowest(search, bracketed)
     else:
         refined = search.minimum(_TOLERANCE)
         sample = np.arange(0)
@@ -182,22 +184,22 @@ def gnc2_detail(
         worst = _lowest(search, np.union1d(sample, refined))
         search.close(worst)
         worst = _lowest(search, worst)
-        looked = np.union1d(sample, worst)
+        bracketed = np.union1d(sample, worst)
     lower, upper = search.ends()
     bracket = Bracket(float(lower.min()), float(upper.min()))
     quantiles = None
     if not minimum_only:
-        over = looked if every else sample
-        quantiles = _quantiles(bracket, lower[over], upper[over], None if every else seed)
+        indices = bracketed if closed else sample
+        quantiles = _quantiles(bracket, lower[indices], upper[indices], None if closed else seed)
     single = None if cosines is None else one_vs_one_rattlers(cosines, rattler_tolerance)
-    rattles = lower[looked] > bracket.upper + rattler_tolerance
-    decided = rattles | (upper[looked] <= bracket.lower + rattler_tolerance)
-    free = int(rattles.sum()) if every and decided.all() else None
+    rattles = lower[bracketed] > bracket.upper + rattler_tolerance
+    decided = rattles | (upper[bracketed] <= bracket.lower + rattler_tolerance)
+    free = int(rattles.sum()) if closed and decided.all() else None
     return Gnc2Detail(
         bracket=bracket,
-        classes=looked,
-        lower=lower[looked],
-        upper=upper[looked],
+        classes=bracketed,
+        lower=lower[bracketed],
+        upper=upper[bracketed],
         directions=search.directions,
         nearest=nearest,
         nearest_cosine=cosines,
@@ -205,20 +207,20 @@ def gnc2_detail(
         rattlers=Rattlers(None if single is None else int(single.sum()), free, rattler_tolerance),
         rattles=rattles,
         decided=decided,
-        undecided=every and free is None,
+        undecided=closed and free is None,
         worst=worst,
     )
 
 
-def _lowest(search: HullSearch, among: np.ndarray) -> np.ndarray:
-    """Up to ten of some classes, by their upper ends: those are attained."""
-    return among[np.argsort(search.upper[among], kind="stable")[:_WORST]]
+def _lowest(search: HullSearch, classes: np.ndarray) -> np.ndarray:
+    """Return up to ten of some classes, by their upper ends, since these are attained."""
+    return classes[np.argsort(search.upper[classes], kind="stable")[:_MAX_WORST_CLASSES]]
 
 
 def _quantiles(
     bracket: Bracket, lower: np.ndarray, upper: np.ndarray, seed: int | None
 ) -> Gnc2Quantiles:
-    """Each end of a quantile is the quantile of those ends, moved out by its own rounding."""
+    """Return quantiles, each end that of the given ends, moved out by its rounding."""
     low, high = (
         np.quantile(ends, [0.001, 0.01, 0.1, 0.5]) * (1.0 + side * gamma(4))
         for ends, side in ((lower, -1), (upper, 1))

@@ -1,4 +1,4 @@
-"""Self-duality, how far class weights and class means are from pointing the same way: GNC3, NC3."""
+"""Self-duality, the difference in direction of class weights and class means: GNC3, NC3."""
 
 import numpy as np
 
@@ -7,28 +7,29 @@ from gnc_cli.metrics.class_moments import centred
 
 
 def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
-    """Self-duality `mean_k (1 - <w_k, class_mean_k>)` (section 2.2 of arXiv 2310.05351).
+    """Compute self-duality `mean_k (1 - <w_k, class_mean_k>)` (section 2.2 of arXiv 2310.05351).
 
     The class means are plain means of unit features, neither centred nor brought back to norm 1, so
-    that spread within a class counts too. Collapsed at 0.
+    that spread within a class counts too. The value is 0 at collapse.
 
     Args:
         W: class weights, unit rows, shape (K, d).
-        class_means: shape (K, d). Leave out the classes without a sample, in both arrays.
+        class_means: means of the same classes, all of which have samples, shape (K, d).
 
     Example:
         >>> gnc3(np.eye(2), np.array([[1.0, 0.0], [0.0, 0.5]]))
         0.25
     """
     value = float((1.0 - np.einsum("kd,kd->k", W, class_means)).mean())
-    return max(0.0, value) if value > -1e-12 else value  # rounding must not show as a sign
+    return max(0.0, value) if value > -1e-12 else value  # no negative sign by rounding
 
 
 def gnc3_forms(W: np.ndarray, class_means: np.ndarray) -> dict[str, float | None]:
-    """The paper's GNC3 and the centred form `gnc3_centred`, that of the paper's own code: `mean_k
-    (1 - cos(w_k, M_k))`, M_k the class mean less the mean of the class means.
+    """Compute the paper's GNC3 and the centred form `gnc3_centred`, that of the paper's own code.
 
-    Arguments as in `gnc3`. `gnc3_centred` is None where a row of W or M is zero, as with one class.
+    The centred form is `mean_k (1 - cos(w_k, M_k))`, M_k the class mean less the mean of the class
+    means. Arguments and shapes are those of `gnc3`. `gnc3_centred` is None if a row of W or M is
+    zero, as with one class.
 
     Example:
         >>> gnc3_forms(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
@@ -37,22 +38,22 @@ def gnc3_forms(W: np.ndarray, class_means: np.ndarray) -> dict[str, float | None
     M, cosines = centred(class_means), None
     if W.any(axis=1).all() and M.any(axis=1).all():
         # 1 - cos from the chord: no cancellation near collapse.
-        apart = normalise(W) - normalise(M)
-        cosines = float(0.5 * np.vdot(apart, apart) / len(M))
+        differences = normalise(W) - normalise(M)
+        cosines = float(0.5 * np.vdot(differences, differences) / len(M))
     return {"gnc3": gnc3(W, class_means), "gnc3_centred": cosines}
 
 
 def nc3(W: np.ndarray, M: np.ndarray) -> float | None:
-    """Self-duality `| W/|W|_F - M/|M|_F |_F`, from 0 when collapsed to 2.
+    """Compute self-duality `| W/|W|_F - M/|M|_F |_F`, from 0 when collapsed to 2.
 
     Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186).
 
     Args:
-        W: class weights as they are, of the classes that have a mean, shape (K, d).
+        W: raw class weights of the classes that have a mean, shape (K, d).
         M: centred class means of those classes, shape (K, d).
 
     Returns:
-        None where W or M is zero.
+        None if W or M is zero.
 
     Example:
         >>> round(nc3(np.eye(2), 3 * np.eye(2)), 12)

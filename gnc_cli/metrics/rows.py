@@ -1,7 +1,7 @@
-"""Matrices that may be larger than memory: rows read block by block, in order, ahead of their use.
+"""Matrices that may be larger than memory, read in order and block by block, ahead of their use.
 
 Readers of files, arrays and tensors share one interface, `Rows`: a shape and `read(start, stop)`.
-Blocks of labelled rows are made ready for float64 work here: left out, checked, scaled to norm 1.
+Blocks of labelled rows are prepared for float64 here: selected, checked, scaled to norm 1.
 """
 
 import sys
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -25,27 +26,35 @@ from gnc_cli.runtime.threads import loaded
 T = TypeVar("T")
 
 _BLOCK_BYTES = 16 << 20
-"""Of a block as float64: large enough for fast products, small enough for the cache."""
+"""Bytes of a block as float64, large enough for fast products, small enough for the cache."""
+_ROWS_AT_ONCE = 256
+"""Number of rows at a time that stay in the cache."""
+_MAX_JOINED_BLOCKS = 4
+"""Largest number of blocks that are sorted by class together, which bounds their memory."""
 
 
 class Rows(Protocol):
     """A matrix (N, d) that is read by rows."""
 
     @property
-    def shape(self) -> tuple[int, int]: ...
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns, (N, d)."""
+        ...
 
     @property
     def dtype(self) -> np.dtype:
-        """As stored; bfloat16 reads as float32."""
+        """Type as stored; bfloat16 reads as float32."""
         ...
 
     @property
     def step(self) -> int:
-        """Rows that are read at once without waste (a chunk of the file); 1 where any will do."""
+        """Number of rows that are read at once without waste (a chunk of the file), or 1."""
         ...
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop as stored (native byte order), shape (stop - start, d); any thread.
+        """Return rows start to stop as stored, in native byte order, shape (stop - start, d).
+
+        Any thread may call this.
 
         Raises:
             DataError: the file fails.
@@ -54,24 +63,24 @@ class Rows(Protocol):
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a torch tensor; never imports torch."""
+    """Return True for a torch tensor, without importing torch."""
     torch = loaded("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
 def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.ndarray:
-    """A tensor, an array, nested lists, a data frame or its column as an array of real numbers.
+    """Convert a tensor, an array, nested lists, a data frame or its column to real numbers.
 
     Tensors leave their graph; those on the CPU share their memory with the result. Floating dtypes
     that NumPy lacks (bfloat16, float8) become float32, exactly. A column of lists is a matrix.
 
     Args:
-        value: dense, nothing masked, real.
+        value: dense and real, without masked entries.
         name: of the argument, for messages.
-        texts: words and booleans will do, too.
+        texts: True to accept words and booleans, too.
 
     Raises:
-        DataError: anything else; the message says what it is and what to give instead.
+        DataError: anything else; the message names it and says what to give instead.
 
     Example:
         >>> to_numpy([[1, 2], [3, 4]])
@@ -108,11 +117,11 @@ def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.
 
 
 def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
-    """An array of Python objects as one of what they are: numbers, lists of these, or words.
+    """Convert an array of Python objects to one of their type: numbers, lists of these, or words.
 
     Raises:
-        DataError: something is missing, or a list is of another length than the first; names the
-            row.
+        DataError: an entry is missing, or a list has another length than the first; the message
+            names the row.
     """
     parts = [np.asarray(row) for row in rows]
     for row, part in enumerate(parts):
@@ -129,8 +138,10 @@ def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def checked_tensor(value: Any, name: str) -> Any:
-    """A torch tensor that holds its numbers one by one; DataError where it is complex, sparse,
-    nested, quantized or on the meta device.
+    """Return a torch tensor that stores its numbers one by one.
+
+    Raises:
+        DataError: it is complex, sparse, nested, quantized or on the meta device.
     """
     steps = {
         "a complex one": (
@@ -149,7 +160,7 @@ def checked_tensor(value: Any, name: str) -> Any:
 
 
 def real_matrix(value: Any, name: str) -> np.ndarray:
-    """A matrix of numbers, float64, a copy of what the caller gave.
+    """Copy a matrix of numbers as float64, shape (K, d).
 
     Raises:
         DataError: it has no rows and columns of real numbers.
@@ -176,17 +187,19 @@ class ArrayRows:
         self.dtype = array.dtype
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop."""
+        """Return rows start to stop, shape (stop - start, d)."""
         return self.array[start:stop]
 
 
 class ColumnRows:
-    """Some columns of rows, as `Rows`.
+    """Selected columns of rows, as `Rows`.
 
-    Those that share `block` read the rows once where a thread asks each for the same block.
+    Instances that share `block` read the rows once if a thread asks each for the same block.
 
     Args:
-        columns: their indices, or a slice.
+        rows: all columns, shape (N, D).
+        columns: indices, shape (d,), or a slice.
+        block: last rows that each thread has read.
 
     Example:
         >>> ColumnRows(ArrayRows(np.eye(3)), slice(2), threading.local()).read(1, 3)
@@ -200,19 +213,20 @@ class ColumnRows:
         self.dtype, self.step = rows.dtype, rows.step
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop."""
+        """Return rows start to stop, shape (stop - start, d)."""
         block = self._block
         if getattr(block, "span", None) != (start, stop):
             block.rows, block.span = self._rows.read(start, stop), (start, stop)
         return np.asarray(block.rows[:, self._columns])
 
 
-def block_rows(rows: Rows, wanted: int | None = None) -> int:
-    """Return the number of rows to read at a time: `wanted`, else whole chunks of the file, about
-    16 MB as float64.
+def block_rows(rows: Rows, size: int | None = None) -> int:
+    """Return the number of rows to read at a time.
+
+    It is `size`, by default whole chunks of the file, about 16 MB as float64.
     """
-    if wanted is not None:
-        return max(1, wanted)
+    if size is not None:
+        return max(1, size)
     count = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
     if rows.step <= count:
         return count // rows.step * rows.step
@@ -220,7 +234,7 @@ def block_rows(rows: Rows, wanted: int | None = None) -> int:
 
 
 def blocks(N: int, step: int) -> Iterator[tuple[int, int]]:
-    """The ends (start, stop) of consecutive blocks.
+    """Yield the ends (start, stop) of consecutive blocks.
 
     >>> list(blocks(5, 2))
     [(0, 2), (2, 4), (4, 5)]
@@ -229,20 +243,20 @@ def blocks(N: int, step: int) -> Iterator[tuple[int, int]]:
         yield start, min(N, start + step)
 
 
-def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> Iterator[T]:
-    """Results of the jobs in their order, computed by `workers` threads, at most `ahead` waiting.
+def ordered(jobs: Iterable[Callable[[], T]], workers: int, extra: int = 2) -> Iterator[T]:
+    """Yield the results of the jobs in their order, computed by `workers` threads.
 
-    The order of what the caller adds up does not depend on the number of threads; 1 still reads
-    ahead of the caller. Jobs are made lazily. A job's exception is raised where its result is asked
-    for; jobs not begun are then dropped.
+    So sums do not depend on the number of threads. Jobs are created lazily, `extra` more than there
+    are threads, so that even one thread works while the caller does. The exception of a job is
+    raised in place of its result; jobs that have not begun are then dropped.
     """
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(max(1, workers)) as pool:
         try:
             for job in jobs:
-                # A message names parameters as the caller does, which is known in its context.
+                # The context of the caller says how messages spell parameters.
                 waiting.append(pool.submit(copy_context().run, job))
-                if len(waiting) >= max(1, workers) + ahead:
+                if len(waiting) >= max(1, workers) + extra:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -253,48 +267,53 @@ def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> It
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """How rows are read through once, and when that ends early."""
+    """Settings of one pass over rows."""
 
     block: int | None = None
-    """Rows to read at a time; None: whole chunks of the file, about 16 MB as float64."""
+    """Number of rows to read at a time; None for whole chunks of the file, 16 MB as float64."""
     workers: int = 1
-    """Threads; with several, hold BLAS to one (`limit_threads(1)`)."""
+    """Number of threads; with several, limit BLAS to one (`limit_threads(1)`)."""
     span: tuple[int, int] | None = None
-    """Only the rows from start to stop."""
+    """Ends (start, stop) of the rows; None for all."""
     deadline: Deadline | None = None
-    """Looked at after each block."""
+    """Deadline, polled after each block."""
     progress: Progress | None = None
-    """Called after each block with stage, rows done, rows, share done."""
+    """Callback after each block: stage, rows done, rows, share done."""
 
-    def spans(self, rows: Rows) -> list[tuple[int, int]]:
-        """Return the ends (start, stop) of the blocks."""
+    def spans(self, rows: Rows, target: int = 0) -> list[tuple[int, int]]:
+        """Return the ends (start, stop) of the blocks.
+
+        A block is enlarged to about `target` rows, but to four times the usual size at most.
+        """
         first, end = self.span or (0, rows.shape[0])
         step = block_rows(rows, self.block)
+        if self.block is None:
+            step *= max(1, min(_MAX_JOINED_BLOCKS, -(-target // step)))
         return [(first + start, first + stop) for start, stop in blocks(end - first, step)]
 
     def watched(
-        self, results: Iterable[T], spans: Sequence[tuple[int, int]], stage: str, where: str
+        self, results: Iterable[T], spans: Sequence[tuple[int, int]], stage: str, name: str
     ) -> Iterator[T]:
-        """Yield the results of blocks and report each; `where` names the rows.
+        """Yield the results of blocks and report each; `name` is that of the rows.
 
         Raises:
             TimeoutError: the deadline expired.
         """
         for result, (_, stop) in zip(results, spans, strict=True):
             yield result
-            done, N = stop - spans[0][0], spans[-1][1] - spans[0][0]
+            count, N = stop - spans[0][0], spans[-1][1] - spans[0][0]
             if self.progress is not None:
-                self.progress(stage, done, N, done / N)
+                self.progress(stage, count, N, count / N)
             if self.deadline is not None and self.deadline.expired:
-                raise TimeoutError(f"{where}: stopped after {done} of {N} rows")
+                raise TimeoutError(f"{name}: stopped after {count} of {N} rows")
 
 
 ONE_THREAD = Pass()
-"""All rows in one thread, to the end."""
+"""Pass over all rows in one thread, without a deadline."""
 
 
 def check_labels(labels: np.ndarray, N: int, K: int) -> None:
-    """Raise DataError for another length than N, no integers, or a label outside -1 to K - 1."""
+    """Raise DataError unless labels are N integers from -1 to K - 1, shape (N,)."""
     if labels.shape != (N,) or labels.dtype.kind not in "iu":
         raise DataError(
             f"labels have shape {labels.shape} and dtype {labels.dtype}; expected ({N},), integers"
@@ -307,66 +326,109 @@ def check_labels(labels: np.ndarray, N: int, K: int) -> None:
 
 
 class ZeroRowsError(DataError):
-    """Rows of zeros, which have no direction, where one is needed."""
+    """Rows of zeros, which have no direction, although one is needed."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """The rows of a block that count, in float64."""
+    """Labelled rows of a block, in float64."""
 
-    kept: np.ndarray | slice
-    """Which rows of the block these are."""
+    selection: np.ndarray | slice
+    """Selection of these rows in the block."""
     labels: np.ndarray
-    """All >= 0, shape (n,)."""
+    """Labels, all >= 0, shape (n,)."""
     rows: dict[str, np.ndarray]
-    """By space, "unit" or "raw", shape (n, d); nobody else's, to be overwritten at will."""
+    """Rows by space, "unit" or "raw", shape (n, d); copies, which may be overwritten."""
     norms: np.ndarray
-    """Of the raw rows, shape (n,)."""
+    """Norms of the raw rows, shape (n,)."""
 
 
 def read_block(
-    rows: Rows, labels: np.ndarray, spaces: Sequence[str], where: str, start: int, stop: int
+    rows: Rows, labels: np.ndarray, spaces: Sequence[str], name: str, start: int, stop: int
 ) -> RowBlock:
     """Read the rows from start to stop, leave out those of label -1, check and scale the others.
 
-    `spaces` are "unit", "raw" or both; `where` names the rows in messages. Nothing is read where
-    `start` is `stop`.
+    Nothing is read if `start` is `stop`.
+
+    Args:
+        rows: shape (N, d).
+        labels: shape (N,); rows of label -1 are left out.
+        spaces: "unit", "raw" or both.
+        name: of the rows in messages.
+        start: first row.
+        stop: row after the last one.
 
     Raises:
         DataError: a row that counts is not finite or, in unit space, zero.
     """
-    chosen = labels[start:stop]
-    kept: np.ndarray | slice = slice(None) if chosen.min(initial=0) >= 0 else chosen >= 0
-    stored = rows.read(start, stop)[kept] if stop > start else np.empty((0, rows.shape[1]))
+    classes = labels[start:stop]
+    selection: np.ndarray | slice = slice(None) if classes.min(initial=0) >= 0 else classes >= 0
+    stored = rows.read(start, stop)[selection] if stop > start else np.empty((0, rows.shape[1]))
     raw = np.array(stored, dtype=np.float64, order="C")
     norms = row_norms(raw)
-    index = np.arange(start, stop)[kept]
-    refuse_rows(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
-    made: dict[str, np.ndarray] = {}
+    _check_norms(norms, np.arange(start, stop)[selection], spaces, name)
+    labels = classes[selection].astype(np.int64, copy=False)
+    return RowBlock(selection, labels, _in_spaces(raw, norms, spaces), norms)
+
+
+def read_by_class(
+    rows: Rows, labels: np.ndarray, spaces: Sequence[str], name: str, start: int, stop: int
+) -> Iterator[RowBlock]:
+    """Yield the rows of `read_block` sorted by class, in blocks of about half the usual size.
+
+    No class is in two of them, and rows of one class stay in order. Arguments and errors are those
+    of `read_block`.
+    """
+    classes, step = labels[start:stop], max(1, block_rows(rows) // 2)
+    order = np.argsort(classes, kind="stable")[np.count_nonzero(classes < 0) :]
+    stored = rows.read(start, stop) if stop > start else np.empty((0, rows.shape[1]))
+    parts = (
+        stored[a:b].astype(np.float64, order="C") for a, b in blocks(len(stored), _ROWS_AT_ONCE)
+    )
+    norms = np.concatenate([np.zeros(0), *map(row_norms, parts)])
+    present = np.sort(order)
+    _check_norms(norms[present], start + present, spaces, name)
+    classes = classes[order].astype(np.int64)
+    cuts = np.append(np.searchsorted(classes, classes[::step]), len(classes))
+    for a, b in pairwise(np.unique(cuts).tolist()):
+        part = order[a:b]
+        raw = np.array(stored[part], dtype=np.float64, order="C")
+        yield RowBlock(part, classes[a:b], _in_spaces(raw, norms[part], spaces), norms[part])
+
+
+def _check_norms(norms: np.ndarray, index: np.ndarray, spaces: Sequence[str], name: str) -> None:
+    """Raise the errors of `read_block`, by norms, (n,), of the rows numbered by `index`, (n,)."""
+    refuse_rows(~np.isfinite(norms), index, f"{name} holds NaN or infinity", "fix or remove it")
     if "unit" in spaces:
-        what = f"{where} holds zero rows, which have no direction"
+        problem = f"{name} holds zero rows, which have no direction"
         advice = f"remove them, or measure with {spelled('normalize', 'off')}"
-        refuse_rows(norms == 0.0, index, what, advice, ZeroRowsError)
-        what = f"{where} holds rows whose squares leave the numbers of float64"
-        refuse_rows((norms < 1e-150) | (norms > 1e150), index, what, "divide all rows by one norm")
-        unit = raw.copy() if "raw" in spaces else raw
-        unit *= (1.0 / norms)[:, None]
-        made["unit"] = unit
-    if "raw" in spaces:
-        made["raw"] = raw
-    return RowBlock(kept, chosen[kept].astype(np.int64, copy=False), made, norms)
+        refuse_rows(norms == 0.0, index, problem, advice, ZeroRowsError)
+        problem = f"{name} holds rows whose squares leave the numbers of float64"
+        refuse_rows(
+            (norms < 1e-150) | (norms > 1e150), index, problem, "divide all rows by one norm"
+        )
+
+
+def _in_spaces(raw: np.ndarray, norms: np.ndarray, spaces: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return float64 rows (n, d) by space; `raw` is overwritten unless requested."""
+    out = None if "raw" in spaces else raw
+    return {
+        space: raw if space == "raw" else np.multiply(raw, (1.0 / norms)[:, None], out=out)
+        for space in spaces
+    }
 
 
 def refuse_rows(
     wrong: np.ndarray,
     index: np.ndarray,
-    what: str,
+    problem: str,
     advice: str,
     error: type[DataError] = DataError,
 ) -> None:
-    """Raise DataError, or another `error`, where a row is wrong; `index` numbers the rows."""
+    """Raise an error if a row is wrong, shape (n,); `index`, (n,), numbers the rows."""
     if wrong.any():
         rows = index[wrong]
         raise error(
-            f"{what}: {len(rows)} of rows {index[0]} to {index[-1]}, first row {rows[0]}; {advice}"
+            f"{problem}: {len(rows)} of rows {index[0]} to {index[-1]}, first row {rows[0]}; "
+            f"{advice}"
         )

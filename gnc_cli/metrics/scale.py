@@ -1,11 +1,11 @@
-"""Which scale s = 1/tau softmax needs: for one margin, and for the best possible code.
+"""Scale s = 1/tau that softmax needs: for one margin, and for the best possible code.
 
 Logits are `s <w_j, h>` of unit rows and unit features, without bias. The odds against class y are
 the sum over j != y of `exp(-s g_j)`, with the gaps `g_j = <w_y - w_j, h>`; its probability is p or
 more if and only if they are (1 - p)/p or less. Write L = ln((K - 1) p / (1 - p)).
 
 **Enough.** If every gap is at least rho, the odds are at most (K - 1) exp(-s rho), and
-`s >= L / rho` is enough. Features at their best have such gaps, rho the one-vs-rest distance
+`s >= L / rho` is enough. The best features have such gaps, rho the one-vs-rest distance
 (lemma C.4 of arXiv 2310.05351).
 
 **Needed.** Let every class have probability p with a feature of its own. By Jensen's inequality
@@ -13,7 +13,7 @@ more if and only if they are (1 - p)/p or less. Write L = ln((K - 1) p / (1 - p)
 all classes is the sum of `<w_y - w, h_y>` divided by K - 1, w the mean of the rows. It is at most
 K/(K - 1), since the mean of |w_y - w|^2 is 1 - |w|^2. So `s >= (K - 1)/K L`: CosFace's bound
 (Wang et al., arXiv 1801.09414, property 3), in every dimension. The smallest gap of a class alone
-shows `s >= ln(p / (1 - p)) / rho` besides, rho the largest possible distance. A simplex
+also shows `s >= ln(p / (1 - p)) / rho`, rho the largest possible distance. A simplex
 (K <= d + 1, rho = K/(K - 1)) needs exactly L / rho.
 """
 
@@ -23,7 +23,7 @@ from gnc_cli.brackets import Bracket
 
 
 def softmax_scale(log_others: float, probability: float, margin: float) -> float:
-    """The smallest scale s = 1/tau that is enough where every margin is at least `margin`.
+    """Compute the smallest scale s = 1/tau that is enough if every margin is at least `margin`.
 
     The probability of the right class is at least 1/(1 + (K - 1) exp(-s margin)), so
     s = ln((K - 1) p / (1 - p)) / margin is enough.
@@ -44,7 +44,9 @@ def softmax_scale(log_others: float, probability: float, margin: float) -> float
 
 
 def least_scale(K: int, probability: float, rho: Bracket) -> Bracket:
-    """The smallest scale at which some code gives every class the probability, features at best.
+    """Bracket the smallest scale at which some code gives every class the probability.
+
+    Features are those with the largest gaps.
 
     Args:
         K: number of classes, at least 2.
@@ -60,14 +62,14 @@ def least_scale(K: int, probability: float, rho: Bracket) -> Bracket:
         ('2.471878', 2.471878)
     """
     log_others = math.log(K - 1)
-    enough = softmax_scale(log_others, probability, rho.lower)
+    sufficient = softmax_scale(log_others, probability, rho.lower)
     mean_gap = softmax_scale(log_others, probability, K / (K - 1))
     smallest_gap = _log_odds(probability) / rho.upper
-    return Bracket(min(max(mean_gap, smallest_gap), enough), enough)
+    return Bracket(min(max(mean_gap, smallest_gap), sufficient), sufficient)
 
 
 def adacos_scale(K: int) -> float:
-    """AdaCos' fixed scale sqrt(2) ln(K - 1) (Zhang et al., arXiv 1905.00292).
+    """Compute the fixed scale of AdaCos, sqrt(2) ln(K - 1) (Zhang et al., arXiv 1905.00292).
 
     It is `softmax_scale` of probability 1/2 and margin cos(pi/4).
 

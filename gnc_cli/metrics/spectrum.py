@@ -30,8 +30,8 @@ ALL_ROWS = 10_000
 """Number of rows up to which near-duplicates are counted."""
 _PAIR_ROWS = 2048
 """Number of rows up to which the uniformity is over all pairs; of more, this number is drawn."""
-_SHORTEST, _LONGEST = 1e-150, 1e150
-"""Norms between which squares are numbers of float64; shorter rows count as zero."""
+_MIN_NORM, _MAX_NORM = 1e-150, 1e150
+"""Smallest and largest norm whose squares are numbers of float64; shorter rows count as zero."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Directions:
     sums: np.ndarray
     """Sums of the unit rows, before and after centring, shape (2, d)."""
     rows: list[np.ndarray]
-    """Unit rows that were chosen, in order, shape (m, d) each."""
+    """Selected unit rows, in order, shape (m, d) each."""
 
     def joined(self, other: "Directions") -> "Directions":
         """Return the sums over these rows and those of `other`, which come after them."""
@@ -93,23 +93,26 @@ class Directions:
 
 
 def _read(
-    rows: Rows, labels: np.ndarray, where: str, start: int, stop: int
+    rows: Rows, labels: np.ndarray, name: str, start: int, stop: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows from start to stop that count, as float64, their norms, their numbers, and
-    which of them are not zero; raises DataError for rows that are not finite or too long.
+    """Return labelled float64 rows, their norms, their numbers, and the mask of nonzero rows.
+
+    Raises:
+        DataError: rows are not finite or too long.
     """
-    block = read_block(rows, labels, ("raw",), where, start, stop)
-    index = np.arange(start, stop)[block.kept]
-    what = f"{where} holds rows whose squares leave the numbers of float64"
-    refuse_rows(block.norms > _LONGEST, index, what, "divide all rows by one norm")
-    return block.rows["raw"], block.norms, index, block.norms > _SHORTEST
+    block = read_block(rows, labels, ("raw",), name, start, stop)
+    index = np.arange(start, stop)[block.selection]
+    problem = f"{name} holds rows whose squares leave the numbers of float64"
+    refuse_rows(block.norms > _MAX_NORM, index, problem, "divide all rows by one norm")
+    return block.rows["raw"], block.norms, index, block.norms > _MIN_NORM
 
 
-def moment_sums(rows: Rows, labels: np.ndarray, where: str, start: int, stop: int) -> ClassMoments:
-    """Return the moments of the raw rows from start to stop as one class, without zero rows, in any
-    thread; arguments as in `direction_sums`.
+def moment_sums(rows: Rows, labels: np.ndarray, name: str, start: int, stop: int) -> ClassMoments:
+    """Return the moments of the raw rows from start to stop as one class, without zero rows.
+
+    Any thread may call this. Arguments and shapes are those of `direction_sums`.
     """
-    raw, _, _, nonzero = _read(rows, labels, where, start, stop)
+    raw, _, _, nonzero = _read(rows, labels, name, start, stop)
     moments = ClassMoments(rows.shape[1], 1)
     moments.update(raw[nonzero], labels[start:stop][: nonzero.sum()])
     return moments
@@ -118,35 +121,35 @@ def moment_sums(rows: Rows, labels: np.ndarray, where: str, start: int, stop: in
 def direction_sums(
     rows: Rows,
     labels: np.ndarray,
-    where: str,
+    name: str,
     mean: np.ndarray | None,
     seed: int,
 ) -> Callable[[int, int], Directions]:
-    """Return what sums the directions of the rows from start to stop, in any thread.
+    """Return a function that sums the directions of the rows from start to stop, in any thread.
 
     Args:
-        rows: shape (N, d); all are kept up to `ALL_ROWS`, else a draw of them.
+        rows: shape (N, d); up to `ALL_ROWS` all are kept, otherwise a draw of them.
         labels: shape (N,); rows of label -1 are left out.
-        where: names the rows in messages.
-        mean: of the raw rows, shape (d,); None: directions after centring are not summed.
-        seed: of the draw.
+        name: of the rows in messages.
+        mean: mean of the raw rows, shape (d,); None to leave out directions after centring.
+        seed: seed of the draw.
     """
     N = rows.shape[0]
-    drawn = np.arange(N)
+    sample = np.arange(N)
     if N > ALL_ROWS:
-        drawn = np.random.default_rng(seed).choice(N, _PAIR_ROWS, replace=False, shuffle=False)
+        sample = np.random.default_rng(seed).choice(N, _PAIR_ROWS, replace=False, shuffle=False)
 
     def sums_of(start: int, stop: int) -> Directions:
-        raw, norms, index, nonzero = _read(rows, labels, where, start, stop)
-        chosen = nonzero & np.isin(index, drawn[(drawn >= start) & (drawn < stop)])
-        unit = raw[chosen] / norms[chosen, None]
+        raw, norms, index, nonzero = _read(rows, labels, name, start, stop)
+        mask = nonzero & np.isin(index, sample[(sample >= start) & (sample < stop)])
+        unit = raw[mask] / norms[mask, None]
         sums, centred = np.zeros((2, rows.shape[1])), np.zeros(0, dtype=bool)
         sums[0] = np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero) @ raw
         if mean is not None:
             raw -= mean
             norms = row_norms(raw)
-            least = max(_SHORTEST, 16.0 * np.finfo(np.float64).eps * float(np.linalg.norm(mean)))
-            centred = nonzero & (norms > least)
+            floor = max(_MIN_NORM, 16.0 * np.finfo(np.float64).eps * float(np.linalg.norm(mean)))
+            centred = nonzero & (norms > floor)
             sums[1] = np.divide(1.0, norms, out=np.zeros_like(norms), where=centred) @ raw
         counts = np.array([nonzero.sum(), centred.sum(), (~nonzero).sum()])
         return Directions(counts, sums, [unit])
@@ -158,8 +161,8 @@ def total_moments(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean (d,) and the scatter (d, d) about it of the rows of all classes together."""
     counts, means = moments.counts[moments.present], moments.means[moments.present]
     mean = counts @ means / moments.N
-    apart = (means - mean) * np.sqrt(counts)[:, None]
-    scatter = moments.scatter + apart.T @ apart
+    deviations = (means - mean) * np.sqrt(counts)[:, None]
+    scatter = moments.scatter + deviations.T @ deviations
     if moments.centres is not None:  # about other points than the means of the classes
         shifts = moments.offsets[moments.present] * np.sqrt(counts)[:, None]
         scatter -= shifts.T @ shifts
@@ -169,44 +172,46 @@ def total_moments(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
 def feature_spectrum(
     moments: ClassMoments | None, directions: Directions, N: int, seed: int
 ) -> FeatureSpectrum:
-    """Return all figures of the features.
+    """Return all values of the features' spectrum.
 
     Args:
-        moments: of the raw rows that count; None where they are not known.
-        directions: of all these rows.
-        N: rows that were read.
-        seed: of the draw of rows for `uniformity`, where more than 2048 are at hand.
+        moments: moments of the labelled raw rows; None if unknown.
+        directions: sums over all these rows.
+        N: number of rows read.
+        seed: seed of the draw of rows for `uniformity`, if there are more than 2048.
     """
     values: dict[str, Any] = dict.fromkeys(
         ("effective_rank", "participation_ratio", "stable_rank", "first_share", "eigenvalues")
     )
     if moments is not None:
         mean, scatter = total_moments(moments)
-        own = _eigenvalues(scatter / moments.N)
+        eigenvalues = _eigenvalues(scatter / moments.N)
         squares = _eigenvalues(scatter / moments.N + np.outer(mean, mean))[: moments.N]
         values |= {
             "effective_rank": entropy_rank(np.sqrt(squares)),
             "stable_rank": float(squares.sum() / squares[0]) if squares[0] > 0.0 else None,
-            "eigenvalues": own,
+            "eigenvalues": eigenvalues,
         }
-        if own[0] > 0.0:
-            own = own / own[0]
-            values["first_share"] = float(1.0 / own.sum())
-            values["participation_ratio"] = float(own.sum() ** 2 / (own @ own))
+        if eigenvalues[0] > 0.0:
+            eigenvalues = eigenvalues / eigenvalues[0]
+            values["first_share"] = float(1.0 / eigenvalues.sum())
+            values["participation_ratio"] = float(
+                eigenvalues.sum() ** 2 / (eigenvalues @ eigenvalues)
+            )
     cosines = [
         float((total @ total - n) / (n * (n - 1.0))) if n > 1 else None
         for n, total in zip(directions.counts.tolist()[:2], directions.sums, strict=True)
     ]
-    U, near = np.concatenate(directions.rows), 0
+    U, near_duplicates = np.concatenate(directions.rows), 0
     if 1 < len(U) and N <= ALL_ROWS:
         first = find_duplicates(U, NEAR_DUPLICATE)[3]
-        near = int((np.bincount(first)[first] > 1).sum())
+        near_duplicates = int((np.bincount(first)[first] > 1).sum())
     return FeatureSpectrum(
         **values,
         mean_cosine=cosines[0],
         mean_cosine_centred=cosines[1],
         **_uniformity(U, int(directions.counts[0]), seed),
-        near_duplicates=None if N > ALL_ROWS else near,
+        near_duplicates=None if N > ALL_ROWS else near_duplicates,
         zero_rows=int(directions.counts[2]),
     )
 
@@ -214,8 +219,8 @@ def feature_spectrum(
 def _eigenvalues(covariance: np.ndarray) -> np.ndarray:
     """Return the eigenvalues, descending; those below the rounding of the largest are 0."""
     values = np.linalg.eigvalsh(covariance)[::-1]
-    least = len(values) * np.finfo(np.float64).eps * max(values[0], 0.0)
-    return np.where(values > least, values, 0.0)
+    floor = len(values) * np.finfo(np.float64).eps * max(values[0], 0.0)
+    return np.where(values > floor, values, 0.0)
 
 
 def _uniformity(U: np.ndarray, N: int, seed: int) -> dict[str, Any]:

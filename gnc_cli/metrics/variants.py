@@ -1,4 +1,4 @@
-"""The metrics of others beside the paper's: NC1 to NC3, CDNV, energies, ranks, NECO.
+"""Metrics that are not from the paper: NC1 to NC3, CDNV, energies, ranks, NECO.
 
 The classic metrics are of raw features and raw weights, except the energies and effective ranks,
 which are of rows brought to norm 1. Only classes with samples enter; where weights are paired with
@@ -24,16 +24,17 @@ from gnc_cli.metrics.rows import blocks
 from gnc_cli.records import LOWER
 from gnc_cli.runtime.deadline import Deadline
 
-_BLOCK = 4 << 20
-"""Entries of a block of residuals, 32 MB."""
+_BLOCK_ENTRIES = 4 << 20
+"""Number of entries of a block of residuals, 32 MB."""
 _ROWS_BYTES = 32 << 20
-"""Rows folded into the triangular factor at a time."""
+"""Bytes of the rows that are folded into the triangular factor at a time."""
 
 
 @dataclass(frozen=True)
 class Evenness:
-    """How evenly class means and class weights lie, each row divided by its norm, not centred; None
-    where one is zero, or there are no weights.
+    """Evenness of class means and of class weights, each row divided by its norm, not centred.
+
+    Values are None if a row is zero, or without weights.
     """
 
     log_energy: float | None = field(metadata=LOWER)
@@ -49,20 +50,20 @@ class Evenness:
     effective_rank_weights: float | None
     """`exp(entropy of the normalised singular values)` of the weights."""
     pair_rows: int
-    """Class means that the statistics over pairs compared with all others."""
+    """Number of class means that the statistics over pairs compare with all others."""
     pair_rows_weights: int | None
-    """Weights that the statistics over pairs compared with all others."""
+    """Number of weights that the statistics over pairs compare with all others."""
 
 
 @dataclass(frozen=True)
 class Neco:
-    """How far the classes are from orthogonal to other data (NC5 of arXiv 2310.06823)."""
+    """Orthogonality of the classes to other data (NC5 of arXiv 2310.06823)."""
 
     orthogonality_deviation: float | None = field(metadata=LOWER)
-    """Mean of `|cos(m_k, m_ood)|` over the classes present, from 0 to 1; None where one of these
+    """Mean of `|cos(m_k, m_ood)|` over the classes present, from 0 to 1; None if one of these
     means is zero."""
     ood_samples: int
-    """Samples of the other data."""
+    """Number of samples of the other data."""
 
 
 def classic(
@@ -73,7 +74,7 @@ def classic(
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> dict[str, float | None]:
-    """Every classic metric but NC4, which needs the samples once more.
+    """Compute every classic metric except NC4, which needs the samples once more.
 
     Last bits may depend on the number of BLAS threads, which cut products in different places.
 
@@ -84,7 +85,7 @@ def classic(
         means_of: moments of other data whose class means are used, those that `moments` took as
             centres (`--means-from`): all of them, also where `moments` has no sample of a class;
             CDNV is over the pairs of classes of which `moments` has samples.
-        seed: of the sample of rows for statistics over pairs beyond 30000 rows.
+        seed: seed of the sample of rows for statistics over pairs beyond 30000 rows.
         deadline: polled at each tile of pairs.
 
     Returns:
@@ -138,8 +139,9 @@ def evenness(
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> Evenness:
-    """Energies and effective ranks of class means (P, d) and weights (K, d), each row scaled to
-    norm 1 here; `seed`, `deadline` and TimeoutError as in `classic`.
+    """Compute energies and effective ranks of class means (P, d) and weights (K, d).
+
+    Each row is scaled to norm 1 here. `seed`, `deadline` and TimeoutError are as in `classic`.
     """
     unit_weights = _directions(W)
     return Evenness(
@@ -151,14 +153,16 @@ def evenness(
 
 
 def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
-    """The orthogonality deviation of NECO, NC5 of Ben Ammar et al. (arXiv 2310.06823, eq. 5).
+    """Compute the orthogonality deviation of NECO, NC5 of Ben Ammar et al.
+
+    Source: arXiv 2310.06823, eq. 5.
 
     It falls to 0 as the features of other data become orthogonal to the classes. Neither the class
     means nor the mean of the other data is centred.
 
     Args:
-        moments: of raw features, of the training set where there is one.
-        ood: of raw out-of-distribution features, all in one class, the same d.
+        moments: moments of raw features, of the training set if there is one.
+        ood: moments of raw out-of-distribution features, all in one class, the same d.
 
     Example:
         >>> ours, theirs = ClassMoments(d=2, K=2), ClassMoments(d=2, K=1)
@@ -176,10 +180,10 @@ def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
 def _evenness(
     X: np.ndarray | None, energy_of: str, rank_of: str, seed: int, deadline: Deadline | None
 ) -> dict[str, float | None]:
-    """Energies and effective rank of unit rows, under the names that end so."""
+    """Compute energies and the effective rank of unit rows, by names with the given endings."""
     energies, rank = None, None
     if X is not None:
-        # Distances know no origin; about their mean, close rows lose fewer digits.
+        # Distances do not depend on the origin; about their mean, close rows lose fewer digits.
         shifted = X - X.mean(axis=0)
         (energies,) = pair_means(
             shifted, energy_sums, floor=rounding_of(X), seed=seed, deadline=deadline
@@ -193,13 +197,15 @@ def _evenness(
 
 
 def equinorm(X: np.ndarray) -> float | None:
-    """Coefficient of variation of the row norms: standard deviation over mean, 0 when collapsed.
+    """Compute the coefficient of variation of the row norms, standard deviation over mean.
+
+    It is 0 at collapse.
 
     Args:
         X: centred class means or class weights, shape (K, d).
 
     Returns:
-        None where X is zero or has no rows.
+        None if X is zero or has no rows.
 
     Example:
         >>> equinorm(np.array([[1.0, 0.0], [0.0, 3.0]]))
@@ -211,11 +217,11 @@ def equinorm(X: np.ndarray) -> float | None:
 
 
 def etf_error(X: np.ndarray, Y: np.ndarray) -> float | None:
-    """`| A / |A|_F - (I - 11^T/K) / sqrt(K - 1) |_F` with `A = X Y^T`, from 0 to 2.
+    """Compute `| A / |A|_F - (I - 11^T/K) / sqrt(K - 1) |_F` with `A = X Y^T`, from 0 to 2.
 
-    `X = Y = M` asks whether M is a simplex ETF; `X = W, Y = M` is the dual form of NC3. For K <=
+    `X = Y = M` compares M with a simplex ETF; `X = W, Y = M` is the dual form of NC3. For K <=
     d + 1 the residuals are summed, block by block. Beyond, `tr A`, `1^T A 1` and `|A|_F^2 =
-    <X^T X, Y^T Y>` say it with (d, d) matrices; their difference keeps its digits there, because A
+    <X^T X, Y^T Y>` give it with (d, d) matrices; their difference keeps its digits there, because A
     has rank d at most and the target K - 1, so that the error is `sqrt((K - 1 - d) / (K - 1))` or
     more.
 
@@ -224,7 +230,7 @@ def etf_error(X: np.ndarray, Y: np.ndarray) -> float | None:
         Y: shape (K, d), the same classes.
 
     Returns:
-        None where A is zero or K is 1.
+        None if A is zero or K is 1.
 
     Example:
         >>> round(etf_error(np.eye(2), np.eye(2)) ** 2, 12) == round(2 - math.sqrt(2), 12)
@@ -245,10 +251,10 @@ def etf_error(X: np.ndarray, Y: np.ndarray) -> float | None:
 
 
 def _residual(X: np.ndarray, Y: np.ndarray, target: float = 0.0) -> float:
-    """`|X Y^T - target (I - 11^T/K)|_F`, block by block."""
+    """Compute `|X Y^T - target (I - 11^T/K)|_F`, block by block."""
     K = len(X)
     parts = []
-    for start, stop in blocks(K, max(1, _BLOCK // K)):
+    for start, stop in blocks(K, max(1, _BLOCK_ENTRIES // K)):
         block = X[start:stop] @ Y.T
         if target:
             block += target / K
@@ -258,7 +264,7 @@ def _residual(X: np.ndarray, Y: np.ndarray, target: float = 0.0) -> float:
 
 
 def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float | None:
-    """`exp(entropy of the normalised singular values)`, between 1 and the rank.
+    """Compute `exp(entropy of the normalised singular values)`, between 1 and the rank.
 
     Roy and Vetterli, The effective rank, EUSIPCO 2007. The singular values are those of the
     triangular factor of X, not roots of eigenvalues, which would lose the small ones.
@@ -268,7 +274,7 @@ def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float 
         deadline: polled at each block of rows.
 
     Returns:
-        None where X is zero or has no rows.
+        None if X is zero or has no rows.
 
     Raises:
         TimeoutError: the deadline expired first.
@@ -289,7 +295,7 @@ def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float 
 
 
 def entropy_rank(values: np.ndarray) -> float | None:
-    """Return `exp(entropy of the shares)` of singular values (m,); None where all are zero.
+    """Return `exp(entropy of the shares)` of singular values (m,); None if all are zero.
 
     Example:
         >>> round(entropy_rank(np.array([2.0, 2.0, 0.0])), 12)
@@ -303,5 +309,5 @@ def entropy_rank(values: np.ndarray) -> float | None:
 
 
 def _directions(X: np.ndarray | None) -> np.ndarray | None:
-    """Rows of X, shape (K, d), scaled to norm 1; None where there is no row, or a zero one."""
+    """Scale rows of X, (K, d), to norm 1; None if there is no row, or a zero one."""
     return normalise(X) if X is not None and len(X) and X.any(axis=1).all() else None

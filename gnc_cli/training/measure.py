@@ -199,7 +199,7 @@ class NetworkMeasurer:
         if not parts:
             return None, None
         total = functools.reduce(Decisions.joined, parts)
-        count = int(total.counted.sum())
+        count = int(total.samples.sum())
         if not count or total.right is None or total.ncc_right is None:
             return None, None
         return int(total.right.sum()) / count, int(total.ncc_right.sum()) / count

@@ -128,9 +128,11 @@ def check_every_bracket(W: np.ndarray) -> None:
 
 
 def check_as_large(W: np.ndarray) -> None:
-    """As `check_every_bracket`, by what large codes are looked at with: float32, small batches."""
+    """As `check_every_bracket`, by what large codes are looked at with: float32, small batches,
+    SciPy's solvers."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"_MAX_DOUBLE_ROWS": 0, "_FEW_DIMENSIONS": 0, "_FIRST_BATCH": 1}.items():
+        limits = {"_MAX_DOUBLE_ROWS": 0, "_FEW_DIMENSIONS": 0, "_MAX_NUMPY_WORK": 0}
+        for name, value in {**limits, "_FIRST_BATCH": 1}.items():
             patch.setattr(module, name, value)
         check_every_bracket(W)
 

@@ -22,6 +22,8 @@ from tests import golden
 from tests.collapse.conftest import save, save_run
 
 GOLDEN = Path(__file__).parent / "golden"
+SLOW = {"torch", "scipy", "matplotlib", "pyarrow", "flint", "joblib", "PIL"}
+"""Modules that take long to load, and that a small file needs not."""
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("measure"))
 
 
@@ -183,16 +185,24 @@ def test_bad_options_exit_2_in_one_line(
 @pytest.mark.parametrize(
     ("words", "status", "unloaded"),
     [
-        ("--seed -1", 2, {"torch", "numpy", "scipy", "matplotlib", "h5py"}),
-        ("--select epoch=1 --per-class classes.csv --json", 0, {"torch", "matplotlib"}),
+        ("run.h5 --seed -1", 2, {"torch", "numpy", "scipy", "matplotlib", "h5py"}),
+        ("run.h5 --select epoch=1 --per-class c.csv --json", 0, SLOW),
+        ("few.npz", 0, SLOW | {"h5py"}),
+        ("many.npz", 0, SLOW | {"h5py"}),
+        ("wide.npz", 0, SLOW | {"h5py"}),
     ],
 )
 def test_what_is_not_needed_is_not_loaded(
     run_file: Path, words: str, status: int, unloaded: set[str]
 ) -> None:
+    rng = np.random.default_rng(0)
+    for name, K, d in (("few.npz", 4, 2), ("many.npz", 100, 10), ("wide.npz", 60, 100)):
+        y = np.arange(10 * K) % K
+        W = rng.standard_normal((K, d))
+        np.savez(name, weights=W, labels=y, features=W[y] + rng.standard_normal((len(y), d)) / 8)
     script = (
         "import sys\n"
-        f"sys.argv[1:] = 'measure run.h5 {words}'.split()\n"
+        f"sys.argv[1:] = 'measure {words}'.split()\n"
         "from gnc_cli.cli import main\n"
         "try: main()\n"
         f"except SystemExit as e: assert e.code == {status}\n"

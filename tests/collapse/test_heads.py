@@ -587,7 +587,7 @@ def test_the_shard_of_the_bias_is_fetched_too(
 @pytest.mark.parametrize("name", ["org/--x", "org/..", "-x", "a/b/c", "", "org/", "a b"])
 def test_names_that_the_hub_does_not_allow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # not asked
-    with pytest.raises(UsageError, match=f"'hf:{name}' names no model of the hub; write hf:org"):
+    with pytest.raises(UsageError, match=f"'hf:{name}' is not a model of the hub; write hf:org"):
         measure(f"hf:{name}")
 
 

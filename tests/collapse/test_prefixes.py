@@ -106,7 +106,7 @@ def test_samples_are_read_once_for_all_prefixes(
     monkeypatch.setattr("gnc_cli.metrics.rows._BLOCK_BYTES", 8 * D * 50)
     measure(file)
     whole, reads[:] = reads.copy(), []
-    assert len(whole) == 2 * 5  # two passes of five blocks
+    assert len(whole) == 3 + 5  # blocks of moments, which hold more rows, and of decisions
     prefixes(file, threads=2)
     assert sorted(reads) == sorted(whole)
 

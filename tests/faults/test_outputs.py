@@ -95,7 +95,7 @@ CASES = [
         f"{ROWS} --resume",
         lambda: (put("code.txt", CODE)(), put("r.jsonl", "{")()),
         3,
-        "line 1, is no row of an earlier run",
+        "line 1, is not a row of an earlier run",
     ),
     Case(
         "bounds --d 2 --K 4 --out a.csv --report a.md",

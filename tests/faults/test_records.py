@@ -117,7 +117,7 @@ CASES = [
         stamp | 7 | field 'stamp'
         stamp | ... | field 'stamp': field required
         cut_short | 'no' | field 'cut_short'
-        options | 3 | line 1, is no row
+        options | 3 | line 1, is not a row
         options | {} | line 1, was made with
     """,
     ),
@@ -189,10 +189,10 @@ CASES = [
         seed | 1.5 | /state is damaged
     """,
     ),
-    Case(RESUME, put("run/metrics.jsonl", "mine"), 3, "line 1, is no row"),
+    Case(RESUME, put("run/metrics.jsonl", "mine"), 3, "line 1, is not a row"),
     Case(RESUME, lambda: os.remove("run/log.txt") or os.mkfifo("run/log.txt"), 3, "log.txt"),
     Case(RESUME, lambda: os.remove("run/last.pt") or os.mkfifo("run/last.pt"), 3, "last.pt"),
-    Case(ROWS, put("rows.jsonl", "my notes"), 3, "line 1, is no row"),
+    Case(ROWS, put("rows.jsonl", "my notes"), 3, "line 1, is not a row"),
 ]
 
 

@@ -94,12 +94,16 @@ def test_duplicates_and_rows_inside_are_zero(size: tuple[int, int, int]) -> None
 
 
 def check_closed(W: np.ndarray) -> None:
-    """Every bracket is closed; that each holds is shown in tests/codes/test_exact_brackets.py."""
-    result = one_vs_rest(W)
-    assert (result.upper - result.lower).max() <= 1e-12
-    bracket = minimum_one_vs_rest(W, tolerance=1e-12)
-    assert bracket.width <= 1e-12
-    assert bracket.lower <= result.upper.min() and result.lower.min() <= bracket.upper
+    """Every bracket is closed, by NumPy alone as with SciPy's solvers; that each holds is shown in
+    tests/codes/test_exact_brackets.py."""
+    for numpy_only in (0.0, 1e9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gnc_cli.geometry.one_vs_rest._MAX_NUMPY_WORK", numpy_only)
+            result = one_vs_rest(W)
+            bracket = minimum_one_vs_rest(W, tolerance=1e-12)
+        assert (result.upper - result.lower).max() <= 1e-12
+        assert bracket.width <= 1e-12
+        assert bracket.lower <= result.upper.min() and result.lower.min() <= bracket.upper
 
 
 @pytest.mark.parametrize("d, spread", [(8, 1e-5), (16, 1e-3), (24, 1e-5)])

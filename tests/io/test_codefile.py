@@ -123,7 +123,7 @@ def test_shapes_must_agree() -> None:
 def test_read_code_wants_a_file_of_ours(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "foreign.h5", "w") as h5:
         h5["weights"] = np.eye(3)
-    with pytest.raises(DataError, match="no code file of gnc"):
+    with pytest.raises(DataError, match="not a code file of gnc"):
         read_code(tmp_path / "foreign.h5")
     write_code(tmp_path / "new.h5", CodeFile(np.eye(3)))
     with h5py.File(tmp_path / "new.h5", "a") as h5:

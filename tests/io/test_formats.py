@@ -74,7 +74,7 @@ def test_attributes_may_be_arrays(tmp_path: Path, value: Any) -> None:
         h5["weights"] = CODE
         h5.attrs["kind"] = value
     assert np.array_equal(read_points(path).weights, CODE)
-    with pytest.raises(DataError, match="is no code file of gnc"):
+    with pytest.raises(DataError, match="is not a code file of gnc"):
         read_code(path)
 
 

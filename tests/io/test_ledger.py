@@ -41,7 +41,7 @@ def test_resume_without_a_file_begins_and_says_so(
     for _ in range(2):
         with Ledger(path, dict, "d", OPTIONS, resume=True):
             pass
-    assert caplog.messages == [f"{str(path)!r} does not exist yet; starting anew"]
+    assert caplog.messages == [f"{str(path)!r} does not exist yet; starting a new file"]
 
 
 def test_rows_are_dropped_and_the_file_goes_on(
@@ -135,7 +135,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, end: str
     path = tmp_path / "rows.jsonl"
     path.write_text(line + end, encoding="latin-1")
     before = path.read_bytes()
-    with pytest.raises(DataError, match="line 1, is no row"):
+    with pytest.raises(DataError, match="line 1, is not a row"):
         Ledger(path, dict, "d", OPTIONS, resume=True)
     assert path.read_bytes() == before
 
@@ -182,7 +182,7 @@ def test_new_rows_replace_the_old_ones_at_the_end(tmp_path: Path) -> None:
     killed = Ledger(path, dict, "d", OPTIONS, force=True)
     killed.append({"d": 4})
     assert path.read_bytes() == old
-    killed._held.close()
+    killed._resources.close()
     with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
         assert ledger.rows == [{"d": 4}] and path.read_bytes() == old
     assert json.loads(path.read_text())["d"] == 4 and not part.exists()
@@ -320,7 +320,7 @@ def test_a_kill_within_the_first_row_leaves_nothing_in_the_way(
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(os, "replace", killed)
             ledger.append({"d": 4, "x": 0})
-        ledger._held.close()  # as a kill does
+        ledger._resources.close()  # as a kill does
         assert path.read_bytes() == before
         with Ledger(path, strict, "d", OPTIONS, resume=True) as again:
             again.append({"d": 5, "x": 0})

@@ -147,7 +147,7 @@ def test_long_lines_are_refused() -> None:
 
 def test_bytes_of_another_text_have_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "pieces", partial(inputs.pieces, size=4))
-    with pytest.raises(DataError, match=r"^'a.csv' is no text file \(byte 9 is not UTF-8\)"):
+    with pytest.raises(DataError, match=r"^'a.csv' is not a text file \(byte 9 is not UTF-8\)"):
         read(b"1,2\n3,4\n5\xff")
 
 

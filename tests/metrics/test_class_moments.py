@@ -173,6 +173,7 @@ def test_workers_leave_every_bit_alone(
     X[0] += 1e4
     y = np.sort(y) if ordered_labels else y
     states = [moments_of(X, y, 11, spaces=("raw",), workers=w)["raw"] for w in (1, 2, 8)]
+    agrees(states[0], two_passes(X[y >= 0], y[y >= 0], 11))
     updated = [ClassMoments(5, 11) for _ in range(2)]
     updated[0].update(X, y)
     updated[1].update(X, y, workers=3)
@@ -197,6 +198,23 @@ def test_streamed_about_given_centres() -> None:
     agrees(found["raw"], two_passes(X, y, 11, centres))
 
 
+@given(labelled(), st.integers(1, 9))
+def test_blocks_sorted_by_class_give_the_sums_of_both_spaces(
+    data: tuple[np.ndarray, np.ndarray, int], step: int
+) -> None:
+    X, y, K = data
+    X[~X.any(axis=1)] = 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gnc_cli.metrics.rows._BLOCK_BYTES", step * 8 * X.shape[1])
+        found = moments_of(X, y, K, spaces=("unit", "raw"))
+    for space, rows in (("unit", normalise(X)), ("raw", X)):
+        true, apart = two_passes(rows, y, K), np.ptp(rows, axis=0).max()
+        close(found[space].means, true.means, 1e-14 * np.abs(rows).max())
+        floor = 1e-12 * apart * apart + 1e-15 * apart + 1e-30  # unit rows are rounded twice
+        close(found[space].within_cov(), true.within, floor)
+        close(found[space].spread(), true.spread, floor)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("space", ["unit", "raw"])
 def test_rows_that_are_not_finite_are_named(value: float, space: str) -> None:
@@ -204,6 +222,9 @@ def test_rows_that_are_not_finite_are_named(value: float, space: str) -> None:
     y[:] = 0
     X[137, 2] = X[139, 0] = value
     said = "^'f.h5': 'x' holds NaN or infinity: 2 of rows 100 to 199, first row 137"
+    with pytest.raises(DataError, match=said):
+        moments_of(X, y, 11, spaces=(space,), where="'f.h5': 'x'", block=100)
+    y[139], y[[135, 138]] = 3, 2  # blocks are sorted by class
     with pytest.raises(DataError, match=said):
         moments_of(X, y, 11, spaces=(space,), where="'f.h5': 'x'", block=100)
     y[[137, 139]] = -1
@@ -247,10 +268,10 @@ def test_progress_and_deadline() -> None:
 def test_moments_over_a_row_of_numbers_write_into_it(rng: np.random.Generator) -> None:
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 4, 60)
     numbers = np.zeros(ClassMoments.size(3, 5))
-    over, plain = ClassMoments.over(numbers, 3, 5), ClassMoments(3, 5)
+    over, plain = ClassMoments.from_buffer(numbers, 3, 5), ClassMoments(3, 5)
     feed(over, X, y, 25)
     feed(plain, X, y, 25)
-    again = ClassMoments.over(numbers.copy(), 3, 5)
+    again = ClassMoments.from_buffer(numbers.copy(), 3, 5)
     plain.merge(again)  # counts are whole numbers on both sides
     feed(over, X, y, 60)
     assert plain.counts.dtype == np.int64 and np.array_equal(over.counts, plain.counts)

@@ -16,7 +16,7 @@ from gnc_cli.metrics.rows import ONE_THREAD, ArrayRows, Pass
 from gnc_cli.runtime.deadline import Deadline
 
 FIELDS = (
-    "counted",
+    "samples",
     "right",
     "ncc_right",
     "loo_right",
@@ -39,7 +39,7 @@ def decide(
     """`stream_decisions` of arrays by a `Judge` of these fields."""
     answers = None if logits is None else ArrayRows(logits)
     rule = Judge(**judge)
-    return stream_decisions(ArrayRows(H), y, rule, answers, where=where, reading=reading)
+    return stream_decisions(ArrayRows(H), y, rule, answers, name=where, reading=reading)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def test_every_decision_is_that_of_exact_arithmetic(case: Case) -> None:
     norms = np.linalg.norm(case.W, axis=1)
     for i, y in enumerate(case.y):
         found = case.decide(i, i + 1)
-        assert found.counted.sum() == (y >= 0)
+        assert found.samples.sum() == (y >= 0)
         if y < 0:
             continue
         x, h = exactly(case.H[i]), exactly(case.seen[i])
@@ -269,7 +269,7 @@ def test_ties_go_to_the_first_class() -> None:
     assert found.agree == 3 and np.array_equal(found.positive, [0, 0, 0])
     nobody = decide(H, np.full(3, -1), weights=np.eye(3))
     assert nobody.ncc_right is nobody.loo_right is nobody.loo_counted is nobody.agree is None
-    assert nobody.counted.sum() == nobody.right.sum() == 0
+    assert nobody.samples.sum() == nobody.right.sum() == 0
     assert np.array_equal(nobody.margin_min, np.full(3, np.inf))
 
 
@@ -294,7 +294,7 @@ def test_logits_decide_in_place_of_weights(kind: type, rng: np.random.Generator)
     right = np.bincount(y[(logits.argmax(axis=1) == y)], minlength=6)
     H = rng.standard_normal((50, 4))
     alone = decide(H, y, logits=logits, reading=Pass(block=7))
-    assert np.array_equal(alone.right, right) and alone.counted.sum() == (y >= 0).sum()
+    assert np.array_equal(alone.right, right) and alone.samples.sum() == (y >= 0).sum()
     assert alone.ncc_right is alone.agree is alone.positive is alone.margin_sum is None
     M = rng.standard_normal((6, 4))
     beside = decide(H, y, weights=M, logits=logits, means=M)
@@ -310,7 +310,7 @@ def test_bad_rows_are_named(bad: float) -> None:
     with pytest.raises(DataError, match=rf"{name} .*3 of rows 4 to 8, first row 6"):
         decide(H, y, weights=np.eye(2), where=name, reading=Pass(block=5, span=(4, 9)))
     y[6:] = -1
-    assert decide(H, y, weights=np.eye(2)).counted[0] == 6
+    assert decide(H, y, weights=np.eye(2)).samples[0] == 6
     logits = np.zeros((6, 3), dtype=np.float16)
     logits[4, 1] = np.nan  # of the largest of a row alone, which NaN is
     with pytest.raises(DataError, match="logits holds NaN.*first row 4; "):

@@ -61,7 +61,7 @@ def test_the_gram_matrix_agrees(K: int, d: int, seed: int, cosine: float, side: 
     expected, first = by_gram(W, cosine)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gram, "_SIDE", side)
-        patch.setattr(module, "_MOST_CHORDS", 5 if seed % 2 else 4096)
+        patch.setattr(module, "_MAX_CHORDS", 5 if seed % 2 else 4096)
         pairs, cosines, count, heads = find_duplicates(W, cosine, limit=10**6)
         few = find_duplicates(W, cosine, limit=3)
     assert {tuple(p) for p in pairs.tolist()} == expected and count == len(expected)

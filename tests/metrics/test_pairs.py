@@ -67,9 +67,9 @@ def test_a_sample_of_rows_against_all(
 ) -> None:
     X = rng.standard_normal((90, 4))
     everything = energies_of(X)[0]
-    monkeypatch.setattr(pairs, "_ALL_ROWS", 60)
+    monkeypatch.setattr(pairs, "_MAX_PAIRED_ROWS", 60)
     monkeypatch.setattr(pairs, "_SAMPLED_PAIRS", 1800)
-    monkeypatch.setattr(pairs, "_SIDE", 8)
+    monkeypatch.setattr(pairs, "_TILE_ROWS", 8)
     assert pairs.pair_rows(90) == 20
     tiles = list(pairs.pair_tiles(X, seed=3, deadline=None, floor=0.0))
     rows = sorted(set(np.concatenate([tile.rows for tile in tiles]).tolist()))

@@ -109,7 +109,7 @@ def check_witness(head: LinearHead, own: list[int], reach: Reach) -> None:
 def test_random_heads(seed: int, R: float) -> None:
     W, b = random_head(seed)
     head = LinearHead(W, b, R)
-    for k, reach in head.all().items():
+    for k, reach in head.reaches().items():
         if math.isinf(R):
             margin = largest_margin(W, b, k)
         else:
@@ -125,7 +125,7 @@ SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 
 
 def verdicts(W: np.ndarray, bias: np.ndarray | None = None, R: float = math.inf) -> list[Verdict]:
-    return [reach.verdict for reach in LinearHead(W, bias, R).all().values()]
+    return [reach.verdict for reach in LinearHead(W, bias, R).reaches().values()]
 
 
 def test_hand_made_heads() -> None:
@@ -169,7 +169,7 @@ def test_sets() -> None:
     for R in (math.inf, 2.0):
         head = LinearHead(W, b, R)
         for k in range(len(W)):
-            assert head.reach([k]).verdict is head.all(np.array([k]))[k].verdict
+            assert head.reach([k]).verdict is head.reaches(np.array([k]))[k].verdict
         for own in ([0, 1], [2, 5, 7]):
             check_witness(head, own, head.reach(own))
 
@@ -200,13 +200,13 @@ def test_laws(seed: int, R: float, power: int) -> None:
         turned = verdicts(W @ turn, b, R)
         sure = (CAN, UNDECIDED)
         assert all(a == t or (t in sure) or (a in sure) for a, t in zip(first, turned, strict=True))
-    for k, reach in LinearHead(W, b, R).all().items():
+    for k, reach in LinearHead(W, b, R).reaches().items():
         check_witness(LinearHead(W, b, R), [k], reach)
 
 
 def test_time_ends_with_what_is_proved(rng: np.random.Generator) -> None:
     W = np.vstack([rng.normal(size=(60, 5)), np.zeros((1, 5))])
-    now = LinearHead(W, None, math.inf, Deadline(0.0)).all()
+    now = LinearHead(W, None, math.inf, Deadline(0.0)).reaches()
     assert {reach.verdict for reach in now.values()} == {UNDECIDED}
     assert all(reach.lower == -math.inf and reach.upper == math.inf for reach in now.values())
     for polls in range(1, 40, 6):
@@ -214,8 +214,8 @@ def test_time_ends_with_what_is_proved(rng: np.random.Generator) -> None:
         head = LinearHead(
             W, rng.normal(size=61), 2.0, Deadline(polls, clock=lambda t=ticks: next(t))
         )
-        complete = LinearHead(W, head.bias, 2.0).all()
-        for k, reach in head.all().items():
+        complete = LinearHead(W, head.bias, 2.0).reaches()
+        for k, reach in head.reaches().items():
             assert reach.verdict in (UNDECIDED, complete[k].verdict)
             assert reach.lower <= complete[k].upper and complete[k].lower <= reach.upper
 

@@ -13,7 +13,7 @@ from gnc_cli.metrics.scores import SampleBlock, Scores, placed, screen
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles so small that every case has many of them, whole ones and remainders."""
-    monkeypatch.setattr(module, "_SIDE", 3)
+    monkeypatch.setattr(module, "_TILE_ROWS", 3)
 
 
 def samples_of(unit: np.ndarray, device: str | None = None) -> SampleBlock:
@@ -34,7 +34,7 @@ def test_the_screen_keeps_its_proved_error(d: int, seed: int, device: str | None
     samples.small[:, -1] = placed(factor, device)
     (leaders,) = screen(samples.small, scores.small(), np.full(4, 2))
     truth = samples.unit.astype(np.longdouble) @ (V / scale[:, None]).T + factor[:, None] * offsets
-    assert (np.abs(leaders.own - truth[:, 2]) <= error).all()
+    assert (np.abs(leaders.own_scores - truth[:, 2]) <= error).all()
     truth[:, 2] = -np.inf
     assert (np.abs(leaders.top - truth.max(axis=1)) <= error).all()
 
@@ -43,7 +43,7 @@ def test_the_screen_keeps_its_proved_error(d: int, seed: int, device: str | None
 def test_a_crowd_of_equal_columns_ties_exactly(
     d: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SIDE", 50)
+    monkeypatch.setattr(module, "_TILE_ROWS", 50)
     V = np.tile(rng.standard_normal(d), (101, 1))
     V[[0, 70]] /= 2.0
     scores = Scores(V, np.full(101, row_norms(V).max()), unit=True, offsets=np.full(101, -0.3))

@@ -309,7 +309,7 @@ def test_resume_without_a_file_begins_and_says_so(
 ) -> None:
     file = tmp_path / "code.hdf5"
     result = quick(3, 7, method="descent", out=file, resume=True)
-    assert f"{str(file)!r} does not exist yet; starting anew" in caplog.messages
+    assert f"{str(file)!r} does not exist yet; starting a new file" in caplog.messages
     assert result.outcome is Outcome.CONVERGED and read_code(file).state
 
 

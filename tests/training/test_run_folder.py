@@ -128,7 +128,7 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("hello", r"metrics\.jsonl', line 2, is no row"),
+        ("hello", r"metrics\.jsonl', line 2, is not a row"),
         ("{}", "line 2, field 'epoch': field required"),
     ],
 )
