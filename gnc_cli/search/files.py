@@ -42,9 +42,10 @@ class OutFile:
         self._times = SaveTimes()
 
     def read_start(self) -> tuple[np.ndarray | None, int]:
-        """Return the code from which a search continues, and the number of tasks done with this seed.
+        """Return the code from which a search continues, and the number of its tasks done.
 
-        The code has shape (K, d); it is None if the file does not exist.
+        The code has shape (K, d); it is None if the file does not exist. Tasks of another
+        seed do not count.
 
         Raises:
             DataError: the file holds no code of this size, or one that was made with other options.

@@ -28,22 +28,19 @@ from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import is_page
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 
-_MIN_LABEL_GAP = 5e-5
-"""Smallest difference of the best known cosine from the code's for a line of its own: smaller ones
-coincide in the plot."""
 _MIN_SPREAD = 1e-6
-"""Smallest spread of the points' distances that is drawn: smaller ones are not resolved."""
-_MAX_CLOSED_WIDTH = 1e-6
-"""Largest width of a bracket that is printed as one number with its accuracy."""
+"""Smallest spread of distances that is drawn, and smallest width of a bracket that is printed with
+both ends: the plot does not resolve smaller ones."""
 
 
 def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -> None:
-    """Draw a solve, or a sweep over tau, into a .png, .svg or .pdf file; .html is a page to rotate it.
+    """Draw a solve, or a sweep over tau, into a .png, .svg or .pdf file; .html is a page to turn.
 
     d = 2 and 3 show the points with their contacts, more dimensions the Gram matrix; all show the
     cosines of the pairs with the best known one and the proved bound, and, where they differ, the
     distances of the points. A UFM optimum of free lengths with d = 2 shows its weights and features
-    (figures B.1, B.2 of the paper), a sweep the largest cosine and rho against tau (figure C.1).
+    (the paper's figures B.1, B.2), a sweep the largest cosine and rho by tau (the paper's figure
+    C.1).
 
     Raises:
         UsageError: unknown suffix.
@@ -79,9 +76,7 @@ def code_figure(result: SolveResult) -> Any:
     best_known, optimum = result.best_known, result.optimum
     optimal = best_known is not None and bool(best_known.proven)
     levels = [] if cosine is None else [(cosine, "largest", ORANGE)]
-    if best_known is not None and (
-        cosine is None or best_known.max_cosine < cosine - _MIN_LABEL_GAP
-    ):
+    if best_known is not None and (cosine is None or best_known.max_cosine < cosine - 5e-5):
         levels.append((best_known.max_cosine, "optimal" if optimal else "best known", GREEN))
     if optimum is not None and not optimum.proved and not optimal:
         levels.append((1.0 - optimum.upper, "proved lower bound", PURPLE))
@@ -155,7 +150,7 @@ def plane_figure(result: SolveResult) -> Any:
 
 
 def sweep_figure(sweep: SolveSweep) -> Any:
-    """Draw the largest cosine and one-vs-rest distance by tau, with those of the best known code."""
+    """Draw largest cosine and one-vs-rest distance by tau, with those of the best known code."""
     taus = [row.ufm.tau for row in sweep.rows if row.ufm is not None]
     facts = f"{count(len(taus))} temperatures from {min(taus):g} to {max(taus):g}"
     title = f"UFM optimum: d = {sweep.d}, K = {count(sweep.K)}"
@@ -193,7 +188,7 @@ def _heading(result: SolveResult) -> tuple[str, str]:
         return title, f"coherence {result.coherence:.9f}     {angle}"
     if rho is None:
         return title, result.verdict or ""
-    if rho.width <= _MAX_CLOSED_WIDTH:
+    if rho.width <= _MIN_SPREAD:
         bracket = f"{rho.lower:.9g}, certified to {max(rho.width, 1e-16):.0e}"
     else:
         bracket = f"in [{rho.lower:.6f}, {rho.upper:.6f}]"

@@ -92,8 +92,8 @@ class Solve(Call):
         str,
         Parameter(
             "softmax: maximise the one-vs-rest distance; tammes: maximise the minimal angle; "
-            "ufm: minimise the cross-entropy (requires --tau or --weight-decay); lines: minimise the "
-            "coherence of K lines, one row each. Default softmax.",
+            "ufm: minimise the cross-entropy (requires --tau or --weight-decay); lines: minimise "
+            "the coherence of K lines, one row each. Default softmax.",
             one_of(ProblemName),
             _PROBLEM,
         ),

@@ -80,7 +80,7 @@ _ADVICE = {
     Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume continues",
     Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another --seed",
 }
-"""Next step for each outcome, with the options of the command, which are arguments of `solve` too."""
+"""Next step for each outcome; the options of the command are arguments of `solve` too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,8 +221,8 @@ class SolveResult(Result):
     verdict: str | None
     """Quality of the code in a sentence: compared with the best known and the best possible one."""
     start: Start | None
-    """The best code that gnc has without a search, which the search tried to improve; None without a
-    search, where gnc has none, and where a method, a start or fixed rows were requested."""
+    """The best code that gnc has without a search, which the search tried to improve; None without
+    a search, where gnc has none, and where a method, a start or fixed rows were requested."""
     seed: int
     """Seed of the search."""
     restarts: int = field(metadata=LOWER)
@@ -230,11 +230,11 @@ class SolveResult(Result):
     batches: int
     """Number of independent batches of starts, each of which may have found the code."""
     hits: int | None
-    """Number of batches that ended in this value, polished; None if the code came from the best codes
-    so far, or if polishing takes too long."""
+    """Number of batches that ended in this value, polished; None if the code came from the best
+    codes so far, or if polishing takes too long."""
     steps: int = field(metadata=LOWER)
-    """Number of gradient steps. A batch of starts that descends together counts its steps once; with
-    `ufm` those of the polish count too."""
+    """Number of gradient steps. A batch of starts that descends together counts its steps once;
+    with `ufm` those of the polish count too."""
     out: str | None
     """File that holds the code; None where none was written."""
     weights: Any = field(metadata=HIDDEN, repr=False, compare=False)

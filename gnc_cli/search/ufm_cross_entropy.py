@@ -38,7 +38,8 @@ class CrossEntropy:
     """Log of the sum of the losses over all samples, shape () or (R,); finite where the sum
     itself underflows. The mean loss is `exp(log_total) / N`."""
     hardmax: Any
-    """Maximum over samples i and classes j != y_i of <w_j - w_{y_i}, h_i> (eq. 5), shape () or (R,)."""
+    """Maximum over samples i and classes j != y_i of <w_j - w_{y_i}, h_i> (eq. 5), of shape () or
+    (R,)."""
     weights_gradient: Any
     """Derivative d(tau * log_total) / dW, of the shape of the weights."""
     features_gradient: Any
@@ -136,11 +137,15 @@ def cross_entropy_curvature(
         # ds_ij, up to a constant per sample: the rows of `share` sum to zero.
         change = (h @ d_weights.swapaxes(-1, -2) + dh @ weights.T) / tau
         mean = np.sum(share * change, axis=-1, keepdims=True)  # d(wrong)
-        label_change = np.take_along_axis(change, np.broadcast_to(y[:, None], (lead, len(y), 1)), -1)
+        label_change = np.take_along_axis(
+            change, np.broadcast_to(y[:, None], (lead, len(y), 1)), -1
+        )
         p = share.copy()
         p[np.arange(len(y)), y] = 0.0
         # d(share) + share * d(log c), the drift of the total taken off at the end.
-        d_share = p * (change - label_change - mean) + share * (mean * np.exp(-_softplus(wrong, np)))
+        d_share = p * (change - label_change - mean) + share * (
+            mean * np.exp(-_softplus(wrong, np))
+        )
         total_w += (c * d_share).swapaxes(-1, -2) @ h + (c * share).T @ dh
         total_h[:, rows] = (c * d_share) @ weights + (c * share) @ d_weights
         gradient_w += (c * share).T @ h

@@ -68,7 +68,7 @@ class UfmObjective:
         return float(value), gradient
 
     def evaluate(self, x: Any, labels: Any, tau: Any, xp: Any = np) -> tuple[Any, Any]:
-        """Return the objective and its gradient, in NumPy, or in `torch` where the arrays are tensors.
+        """Return the objective and its gradient, in NumPy, or in `torch` for tensors.
 
         Args:
             x: point, shape (K + N, d) or (R, K + N, d).
@@ -104,11 +104,13 @@ class UfmObjective:
         )
         gradient = np.concatenate([ce.weights_gradient, ce.features_gradient])
         if self.weight_decay is None:
-            return self.project(x, bent) - np.sum(x * gradient, -1, keepdims=True) * directions
+            return np.asarray(
+                self.project(x, bent) - np.sum(x * gradient, -1, keepdims=True) * directions
+            )
         # The mean loss is exp(F / tau) / N: chain rule.
         mean = float(np.exp(ce.log_total)) / len(self.labels) / self.tau
         slope = np.einsum("mpd,pd->m", directions, gradient)[:, None, None] / self.tau
-        return mean * (bent + slope * gradient) + self.weight_decay * directions
+        return np.asarray(mean * (bent + slope * gradient) + self.weight_decay * directions)
 
 
 def random_starts(
@@ -164,12 +166,11 @@ def descend(
     # Adam's eps only guards 0 / 0: rows with gradients of 1e-50 are real on the sphere.
     optimizer = riemannian_adam(x, lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10)
     last_rate = min(1e-3, 0.05 * objective.tau) if objective.on_sphere else 1e-3
-    allowed, earlier_seconds = _TIME_SHARE * deadline.remaining, deadline.elapsed
+    allowed, start = _TIME_SHARE * deadline.remaining, deadline.elapsed
     step, share = 0, 0.0
     with limit_threads(threads), torch.no_grad():
         while share < 1.0 and not deadline.expired:
-            seconds = deadline.elapsed - earlier_seconds
-            share = max(step / steps, seconds / allowed if allowed > 0 else 1.0)
+            share = max(step / steps, (deadline.elapsed - start) / allowed if allowed > 0 else 1.0)
             # Linear in the logarithm, from the first temperature of each restart to the last.
             remaining = max(0.0, 1.0 - share / _ANNEALING_SHARE)
             tau = objective.tau * np.maximum(first / objective.tau, 1.0) ** remaining

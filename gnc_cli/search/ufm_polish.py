@@ -1,8 +1,9 @@
 """Polish of the unconstrained feature model to a stationary point: L-BFGS, then Newton.
 
-L-BFGS descends until rounding of the objective stops its line search, at gradients of about 1e-8. Newton steps on the gradient alone then reach the rounding floor in two to five iterations.
-Rows that barely matter (rattlers, whose share of the loss is exp(-gap / tau)) are brought to the
-scale of the others first, so they are placed as precisely as the rest. Where the Hessian shows a
+L-BFGS descends until rounding of the objective stops its line search, at gradients of about 1e-8.
+Newton steps on the gradient alone then reach the rounding floor in two to five iterations. Rows
+that barely matter (rattlers, whose share of the loss is exp(-gap / tau)) are first brought to the
+scale of the others, so that they are placed as precisely. Where the Hessian shows a
 direction of descent, the point was a saddle, and the descent continues along that direction.
 """
 
@@ -25,7 +26,7 @@ _MAX_MOVE = 0.2
 _MAX_ESCAPES = 4
 """Saddles that a polish escapes from."""
 _MIN_EIGENVALUE = -1e-6
-"""Smallest eigenvalue, relative to the largest, that may be rounding; below, the point is a saddle."""
+"""Smallest eigenvalue, relative to the largest, that may be rounding; below, x is a saddle."""
 
 
 def polish_ufm(
@@ -134,7 +135,7 @@ def _residual(objective: UfmObjective, x: np.ndarray, scale: np.ndarray) -> floa
 def _newton_moves(
     objective: UfmObjective, x: np.ndarray, gradient: np.ndarray, scale: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Return Newton's step and shorter ones, each (K + N, d), or a direction of negative curvature."""
+    """Return Newton's step and shorter ones, each (K + N, d), or a direction of descent."""
     basis = tangent_bases(x) if objective.on_sphere else np.eye(len(x[0]))[None].repeat(len(x), 0)
     hessian = _scaled_hessian(objective, x, basis, scale)
     # Rotations of W and H together leave the objective unchanged: these directions become stiff, so
@@ -170,7 +171,7 @@ def _scaled_hessian(
         bent = objective.curvature(x, directions) * scale
         columns.append(np.einsum("mpd,pdf->mpf", bent, basis).reshape(f, P * f))
     hessian = np.concatenate(columns)
-    return 0.5 * (hessian + hessian.T)
+    return np.asarray(0.5 * (hessian + hessian.T))
 
 
 def _rotations(x: np.ndarray, basis: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -182,11 +183,11 @@ def _rotations(x: np.ndarray, basis: np.ndarray, scale: np.ndarray) -> np.ndarra
         row[:, i], row[:, j] = inverse[:, 0] * x[:, j], -inverse[:, 0] * x[:, i]
     coordinates = np.einsum("rpd,pdf->rpf", rotated, basis).reshape(len(rotated), P * f)
     vectors, sizes, _ = np.linalg.svd(coordinates.T, full_matrices=False)
-    return vectors[:, sizes > 1e-10 * sizes[0]]
+    return np.asarray(vectors[:, sizes > 1e-10 * sizes[0]])
 
 
 def _expand(flat: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    return np.einsum("pf,pdf->pd", flat.reshape(basis.shape[0], -1), basis)
+    return np.asarray(np.einsum("pf,pdf->pd", flat.reshape(basis.shape[0], -1), basis))
 
 
 def _iterative_move(

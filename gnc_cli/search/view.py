@@ -53,7 +53,10 @@ def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> 
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    references, softmax = [_best_known(r, r.best_known)] if r.best_known else [], r.problem == "softmax"
+    references, softmax = (
+        [_best_known(r, r.best_known)] if r.best_known else [],
+        r.problem == "softmax",
+    )
     rows = [
         ("distances", "undecided", "not every pair of points was compared", "rho_one_vs_rest"),
         *references,

@@ -157,7 +157,9 @@ def test_an_interruption_is_told(tmp_path: Path) -> None:
 def test_what_time_left_open_is_neither_0_nor_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnc_cli.search.routes.search._MAX_QUICK_POINTS", 0)  # certificates obey the deadline
+    monkeypatch.setattr(
+        "gnc_cli.search.routes.search._MAX_QUICK_POINTS", 0
+    )  # certificates obey the deadline
     stop = threading.Event()
     stop.set()
     out = tmp_path / "code.h5"

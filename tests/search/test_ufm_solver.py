@@ -1,5 +1,5 @@
-"""The unconstrained feature model (`routes/ufm`, `ufm_descent`, `ufm_polish`): known optima, eq. C.13,
-weight decay, and the ends of solves.
+"""The feature model (`routes/ufm`, `ufm_descent`, `ufm_polish`): known optima, eq. C.13, weight
+decay, and the ends of solves.
 """
 
 from typing import Any

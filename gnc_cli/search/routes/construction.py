@@ -1,10 +1,10 @@
 """Codes without a search: theorem 3.3, stored coordinates and algebraic constructions.
 
-Constructions of K up to `LARGE` are certified like any code. Beyond, the largest cosine is the one
-that the structure of the construction proves, and rows are made only where they are read or written.
+Constructions of K up to `LARGE` are certified like any code. Beyond, the structure of the
+construction proves the largest cosine, and rows are made only where they are read or written.
 
-An estimate without cost (`worth_a_search`) decides whether a search tries to improve such a code. It
-is not a proof, and enters no result.
+An estimate without cost (`worth_a_search`) decides whether a search tries to improve such a code.
+It is not a proof, and enters no result.
 """
 
 import time
@@ -114,7 +114,7 @@ class Theorem(Route):
 
 @dataclass(frozen=True)
 class StoredCode(Route):
-    """Coordinates that gnc ships, of this size or a part of a larger code, certified at each call."""
+    """Coordinates that gnc ships, of this size or part of a larger code, certified at each call."""
 
     entry: KnownCode
 
@@ -152,7 +152,7 @@ class Algebra(Route):
 
     @cached_property
     def weights(self) -> Any:
-        """Rows in memory, shape (K, d); of codes too large to hold, the rows of the construction."""
+        """Rows in memory, shape (K, d); of codes too large to hold, those of the construction."""
         return self.rows if streamed(self.construction) else np.asarray(self.rows)
 
     def check(self) -> None:
@@ -172,7 +172,7 @@ class Algebra(Route):
             check_disk(self._file_size(self.out), self.out, self.description, advice)
 
     def _file_size(self, out: Path) -> float:
-        """Return the estimated size of the file, in bytes, from a compressed sample in the middle."""
+        """Estimate the size of the file, in bytes, from a compressed sample in the middle."""
         K, d = self.rows.shape
         if PurePath(out).suffix.lower() == ".npy":
             return 4.0 * K * d
@@ -213,7 +213,7 @@ class Algebra(Route):
         return examine(self.weights, deadline)
 
     def _certify_by_pairs(self, deadline: Deadline) -> Certificate:
-        """Certify by all pairs of rows, with the upper end of rho from a few classes if K is large."""
+        """Certify by all pairs of rows; if K is large, a few classes give the upper end of rho."""
         (K, d), cosine, upper = self.weights.shape, self.construction.cosine, None
         if K * K * d > _MAX_BRACKET_WORK:
             upper = certified_margin(self.rows, cosine).upper
@@ -224,7 +224,7 @@ class Algebra(Route):
         return replace(certificate, max_cosine=cosine.value) if exact else certificate
 
     def _certify_by_structure(self) -> tuple[Certificate, bool]:
-        """Certify what the structure proves; False where its largest cosine is an upper bound only."""
+        """Certify what the structure proves; return False with a largest cosine that is a bound."""
         verified = self.rows.verify()
         cosine, pairs = verified.max_cosine, verified.distribution
         # In a distance-invariant code every row has the same one-vs-rest distance.
@@ -258,8 +258,9 @@ class ImprovementSearch(Route):
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         """Certify the known code, search, and return the better code."""
         d, K = self.instance.d, self.instance.K
-        seconds = max(_MIN_CERTIFICATE_SECONDS, 0.05 * deadline.remaining)
-        code = self.base.solve(deadline.within(seconds), save)
+        code = self.base.solve(
+            deadline.within(max(_MIN_CERTIFICATE_SECONDS, 0.05 * deadline.remaining)), save
+        )
         best, optimal = self.instance.known, proved_upper_end(d, K, self.instance.quantity)
         if best is not None and best.proven:
             optimal = min(optimal, best.distance)
@@ -361,7 +362,7 @@ def certified_margin(rows: CodeRows, cosine: Cosine) -> Bracket:
 
     The largest cosine t of the exact code gives rho_one_vs_rest >= 1 - t (take h = w_k). The
     distance of one row from the hull of its nearest rows is an upper bound of its distance from the
-    hull of all, hence of the minimum. Where the close rows balance around t w_k, as they do in every
+    hull of all, hence of the minimum. Where these rows balance around t w_k, as they do in every
     code with enough symmetry, the two ends meet. Of a large code not all rows are made.
 
     Args:

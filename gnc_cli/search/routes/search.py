@@ -58,7 +58,7 @@ class Search(Route):
 
     @property
     def memory(self) -> float:
-        """Largest memory, in bytes: per process a batch of descents with their pairs, and a polish."""
+        """Largest memory, in bytes: a batch of descents with pairs, and a polish, per process."""
         r = self.instance
         rows = (2 if r.separate or r.is_lines else 1) * r.K
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
@@ -108,7 +108,9 @@ class Search(Route):
         result = self.record(solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         undecided = [
-            name for name in _POLISH_FIELDS if stopped and getattr(result, name) in (None, UNDECIDED)
+            name
+            for name in _POLISH_FIELDS
+            if stopped and getattr(result, name) in (None, UNDECIDED)
         ]
         return replace(
             result,
@@ -119,7 +121,7 @@ class Search(Route):
 
 @dataclass(frozen=True)
 class LargeSearch(Route):
-    """One descent in blocks, without a K x K matrix, certified by the largest cosine of its code."""
+    """One descent in blocks, without a K x K matrix, certified by its largest cosine."""
 
     start: np.ndarray | None = None
     """The user's start, or the code of an earlier call, shape (K, d)."""
@@ -127,10 +129,10 @@ class LargeSearch(Route):
     @property
     def memory(self) -> float:
         """Largest memory, in bytes: rows with gradient, moments and copies; close pairs; blocks."""
-        from gnc_cli.search.large_scale import MAX_PAIRS, NEIGHBOURS, PER_PAIR
+        from gnc_cli.search.large_scale import MAX_PAIRS, NEIGHBOURS, PAIR_BYTES
 
         d, K, threads = self.instance.d, self.instance.K, self.machine.threads or available_cores()
-        pairs = PER_PAIR * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
+        pairs = PAIR_BYTES * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
         return max(super().memory, (72.0 + 4.0 * threads) * K * d + pairs + 25e6 * threads)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:

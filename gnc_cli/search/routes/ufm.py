@@ -43,7 +43,7 @@ class FeatureModel(Route):
 
     @property
     def memory(self) -> float:
-        """Largest memory, in bytes: all starts of a descent, L-BFGS, the optimum at each temperature."""
+        """Largest memory, in bytes: all starts of a descent, L-BFGS, an optimum per temperature."""
         d, K, n = self.instance.d, self.instance.K, self.instance.n
         point, starts = 8.0 * (n + 1) * K * d, self.plan.restarts
         starts = default_restarts(d, K, n) if starts is None else starts
@@ -60,7 +60,7 @@ class FeatureModel(Route):
         The measures are of unit rows; `weights` and `features` keep their lengths.
         """
         instance, machine, earlier_seconds = self.instance, self.machine, deadline.elapsed
-        d, K, n, tau = instance.d, instance.K, instance.n, _temperature(instance)
+        d, K, n, tau = instance.d, instance.K, instance.n, (instance.tau or (1.0,))[0]
         solution = solve_ufm(instance, self.plan, machine, init=self.start, deadline=deadline)
         W = solution.weights / np.linalg.norm(solution.weights, axis=1, keepdims=True)
         H = solution.features / np.linalg.norm(solution.features, axis=1, keepdims=True)
@@ -96,8 +96,8 @@ _STEPS = 800
 _FINALISTS = 4
 """Restarts on the sphere that are polished: the best of them."""
 _FREE_FINALISTS = 8
-"""Restarts with weight decay that are polished: many optima lie within 1e-6 of each other, which are
-hard to rank before."""
+"""Restarts with weight decay that are polished: many optima lie within 1e-6 of each other, hard to
+rank before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def solve_ufm(
         UsageError: a weight decay so large that zero is the optimum.
         UnavailableError: no such device.
     """
-    d, K, n, tau = instance.d, instance.K, instance.n, _temperature(instance)
+    d, K, n, tau = instance.d, instance.K, instance.n, (instance.tau or (1.0,))[0]
     weight_decay, progress = instance.weight_decay, plan.stage(f"tau = {tau:.4g}")
     # W H^T trades loss against its nuclear norm, a convex problem in which 0 is optimal as soon as
     # lambda reaches the spectral norm of the loss gradient at 0.
@@ -232,10 +232,6 @@ def solve_ufm(
 def default_restarts(d: int, K: int, n: int) -> int:
     """Return the default number of random starts."""
     return max(1, min(32, 2**24 // (n * K * K * d)))
-
-
-def _temperature(instance: Instance) -> float:
-    return instance.tau[0] if instance.tau else 1.0
 
 
 def _best(objective: UfmObjective, points: list[np.ndarray]) -> np.ndarray:

@@ -24,7 +24,9 @@ def test_the_bracket_closes_on_root_systems(
     assert streamed.lower == 0.5 and streamed.upper == pytest.approx(whole.upper, abs=1e-12)
 
 
-@pytest.mark.parametrize("limits", [{"_MAX_HULL_ROWS": 2}, {"_HULL_SAMPLE": 20, "_MAX_HULL_ENTRIES": 10}])
+@pytest.mark.parametrize(
+    "limits", [{"_MAX_HULL_ROWS": 2}, {"_HULL_SAMPLE": 20, "_MAX_HULL_ENTRIES": 10}]
+)
 def test_fewer_rows_only_widen_it(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in limits.items():
         monkeypatch.setattr(f"gnc_cli.search.routes.construction.{name}", limit)
