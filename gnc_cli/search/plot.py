@@ -76,6 +76,7 @@ def code_figure(result: SolveResult) -> Any:
     best_known, optimum = result.best_known, result.optimum
     optimal = best_known is not None and bool(best_known.proven)
     levels = [] if cosine is None else [(cosine, "largest", ORANGE)]
+    # Lines of a smaller difference coincide in the plot.
     if best_known is not None and (cosine is None or best_known.max_cosine < cosine - 5e-5):
         levels.append((best_known.max_cosine, "optimal" if optimal else "best known", GREEN))
     if optimum is not None and not optimum.proved and not optimal:

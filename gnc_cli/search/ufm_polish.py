@@ -205,7 +205,7 @@ def _iterative_move(
             raise TimeoutError
         direction = objective.project(x, scale * flat.reshape(x.shape))
         bent = objective.curvature(x, direction[None])[0]
-        return (scale * bent).ravel()
+        return np.asarray((scale * bent).ravel())
 
     operator = LinearOperator((x.size, x.size), matvec=product, dtype=np.float64)
     try:
