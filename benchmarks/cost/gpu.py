@@ -99,11 +99,12 @@ def loop() -> dict[str, Any]:
 
 def descent() -> dict[str, Any]:
     """Steps a second at (512, 10,000) beside a product and its two of the way back alone."""
+    from gnc_cli.search.instance import Instance, Machine, Plan
     from gnc_cli.search.large_scale import solve_large
 
     def run(steps: int) -> tuple[float, Any]:
         begun = time.perf_counter()
-        solution = solve_large(D, K, seed=0, steps=steps, device="cuda")
+        solution = solve_large(Instance(d=D, K=K), Plan(steps=steps), Machine(device="cuda"))
         return time.perf_counter() - begun, solution
 
     run(20)

@@ -116,10 +116,12 @@ def step(K: int, d: int) -> Timed:
 
 def large(K: int) -> Timed:
     """The large-scale descent: a step that meets all pairs, one on the list, the exact pass."""
+    from gnc_cli.search.instance import Instance, Machine, Plan
     from gnc_cli.search.large_scale import solve_large
 
     stamps = [time.perf_counter()]
-    solve_large(_D, K, seed=0, steps=3, progress=lambda *_: stamps.append(time.perf_counter()))
+    plan = Plan(steps=3, progress=lambda *_: stamps.append(time.perf_counter()))
+    solve_large(Instance(d=_D, K=K), plan, Machine(device="cpu"))
     ended = time.perf_counter()
     first, *others = np.diff(stamps)
     yield "all pairs", float(first)

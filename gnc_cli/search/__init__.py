@@ -1,4 +1,4 @@
-"""`gnc solve`: finds Softmax Codes, Tammes codes and UFM optima."""
+"""`gnc solve`: Softmax Codes, Tammes codes, lines and optima of the UFM."""
 
 from importlib import import_module
 

@@ -1,7 +1,4 @@
-"""`solve` and `solve_sweep`: K points in d dimensions as far apart as possible, with a certificate.
-
-The functions behind `gnc solve`.
-"""
+"""The functions of `gnc solve`: K points in d dimensions as far apart as possible, certified."""
 
 from typing import TYPE_CHECKING
 

@@ -28,19 +28,19 @@ from gnc_cli.runtime.deadline import NO_DEADLINE, Deadline
 from gnc_cli.runtime.threads import ThreadTeam
 
 _CHUNK = 4096
-"""Pairs gathered at a time on a CPU: their rows stay in the second-level cache."""
+"""Pairs gathered at a time on a CPU: their rows fit into the second-level cache."""
 
 
 @dataclass(frozen=True)
 class Smoothed:
-    """The smooth largest cosine at one W."""
+    """Smooth largest cosine at one W."""
 
     loss: float
-    """L(W): at least the largest cosine over the pairs that count."""
+    """Value L(W), at least the largest cosine of the pairs in the sum."""
     gradient: torch.Tensor
-    """dL/dW in the ambient space, shape (K, d), W's dtype."""
+    """Gradient dL/dW in the ambient space, shape (K, d), dtype of W."""
     max_cosine: float
-    """The largest cosine as this pass saw it: to the rounding of its own arithmetic."""
+    """Largest cosine, to the rounding of the arithmetic of this pass."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,21 @@ class Neighbours:
     """Pairs of rows, each kept from both sides, grouped by row (compressed sparse rows)."""
 
     starts: torch.Tensor
-    """Row k owns the entries starts[k] to starts[k + 1]; shape (K + 1,), int64."""
+    """First entry of each row, shape (K + 1,), int64; row k ends before starts[k + 1]."""
     rows: torch.Tensor
     """Row of each entry, shape (2 m,), int64, ascending."""
     columns: torch.Tensor
-    """Its neighbour, shape (2 m,), int64."""
+    """Neighbour of the row in each entry, shape (2 m,), int64."""
     threshold: float
-    """Every pair with a cosine above this is listed; no pair below it is."""
+    """Cosine above which every pair is listed, and below which none is."""
     complete: bool
-    """False when the limit on the number of pairs was met: some pairs are missing."""
+    """True if no pair is missing, that is, if the limit of the number of pairs was not reached."""
 
 
 def native_half(device: torch.device) -> bool:
-    """Whether bfloat16 products are several times faster than float32 ones on `device`."""
+    """Return whether bfloat16 products are several times faster than float32 ones on `device`."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     probes = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(bool(getattr(torch.cpu, probe, bool)()) for probe in probes)
 
@@ -78,50 +78,51 @@ def log_sum_exp(
     deadline: Deadline,
     block: tuple[int, int] | None = None,
 ) -> Smoothed:
-    """L(W) and its gradient over all pairs.
+    """Compute L(W) and its gradient over all pairs.
 
     Args:
         W: rows, shape (K, d), float32 or float64, of any norm.
-        team: entered; the order of summation depends on the number of its threads alone.
-        shift: a number near L(W), the previous loss say; a wrong one costs a second pass.
-        frozen: the mutual pairs of this many leading rows are left out (rows that are given).
+        sharpness: beta, the factor of the cosines.
+        team: threads, entered; the order of summation depends on their number alone.
+        shift: estimate of L(W), such as the previous loss; a wrong one costs a second pass.
+        frozen: number of leading rows that stay fixed, whose mutual pairs are omitted.
         half: products in bfloat16. Exponents are formed in the product's float32 accumulator, so
-            that pairs near the maximum keep their weight: about 0.4% a weight at any sharpness
+            that pairs close to the maximum keep their weight: about 0.4% a weight at any sharpness
             below 300, and unbiased.
-        block: rows and columns of a block.
+        deadline: end of the time.
+        block: rows and columns of a block; None for those that suit the device.
 
     Raises:
-        TimeoutError: the deadline passed on the way, of any function here.
+        TimeoutError: the deadline passed. So do all functions here.
     """
     rows = W.to(torch.bfloat16) if half else W
     if shift is None:
-        # Exact for the first rows, a little below the whole maximum: safe for exp either way.
+        # Exact for the first rows, and slightly below the maximum over all: exp cannot overflow.
         head = W[: min(1024, len(W))]
         gram = head @ head.T
         gram.fill_diagonal_(-1.0)
         shift = float(gram.max())
-    # The products add -beta * shift as their own dtype can hold it: keep the shift so rounded.
+    # The products add -beta * shift as their own dtype can hold it: the shift is rounded likewise.
     bias = torch.full((1,), -sharpness * shift, dtype=rows.dtype, device=W.device)
     shift = -float(bias) / sharpness
     height, width = block or _block_shape(W.device)
     panels = list(_panels(len(W), frozen, height))
 
     def work(thread: int) -> tuple[float, float, torch.Tensor]:
-        """Sum and maximum of exp(beta c + bias) over pairs, and the gradient times that sum."""
+        """Return sum and maximum of exp(beta c + bias) over pairs, and sum times gradient."""
         gradient = torch.zeros_like(W)
         total = torch.zeros((), dtype=torch.float64, device=W.device)
         largest = torch.zeros((), dtype=torch.float64, device=W.device)
-        # Snake order: panels grow shorter downwards, so neighbours share them evenly.
-        for at in range(len(panels)):
-            turn, place = divmod(at, team.count)
+        # Alternating order: panels are shorter towards the bottom, so threads share them evenly.
+        for index, (top, bottom, first_column) in enumerate(panels):
+            turn, place = divmod(index, team.count)
             if (place if turn % 2 == 0 else team.count - 1 - place) != thread:
                 continue
-            top, bottom, left = panels[at]
-            for start in range(left, len(W), width):
+            for start in range(first_column, len(W), width):
                 deadline.check()
                 a, b = rows[top:bottom], rows[start : min(start + width, len(W))]
                 p = _exp_in_place(torch.addmm(bias, a, b.T, alpha=sharpness))
-                if start < bottom and left == top:
+                if start < bottom and first_column == top:
                     p.triu_(top - start + 1)
                 total += p.sum(1).to(torch.float64).sum()
                 peak = p.view(torch.int16).amax().view(torch.bfloat16) if half else p.amax()
@@ -132,13 +133,13 @@ def log_sum_exp(
 
     parts = team.map(work)
     gradient = parts[0][2]
-    for _, _, more in parts[1:]:
-        gradient += more
+    for part in parts[1:]:
+        gradient += part[2]
     total, largest = sum(part[0] for part in parts), max(part[1] for part in parts)
     smoothed = _normalised(total, largest, gradient, sharpness, shift)
     if smoothed is not None:
         return smoothed
-    # Out of range. From L at half of beta the sum is at least 2 / K^2: well within it again.
+    # Out of range. With L at half of beta as the shift, the sum is at least 2 / K^2: in range.
     coarse = log_sum_exp(
         W, sharpness / 2, team, frozen=frozen, half=half, deadline=deadline, block=block
     )
@@ -165,10 +166,10 @@ def sparse_log_sum_exp(
     shift: float,
     deadline: Deadline,
 ) -> Smoothed:
-    """`log_sum_exp` over the listed pairs only.
+    """Compute `log_sum_exp` over the listed pairs only, for rows W of shape (K, d).
 
-    Each pair is visited from both sides. That doubles the products but leaves no scattered writes:
-    rows belong to one thread each, and a row's sum is one weighted `embedding_bag`.
+    Each pair is visited from both sides. That doubles the products but avoids scattered writes:
+    each row belongs to one thread, and the sum of a row is one weighted `embedding_bag`.
     """
     gradient = torch.zeros_like(W)
     edges = _shares(neighbours.starts, team.count)
@@ -181,14 +182,14 @@ def sparse_log_sum_exp(
             if first == last:
                 continue
             ends = neighbours.columns[first:last]
-            far = W.index_select(0, ends)
-            own = W.index_select(0, neighbours.rows[first:last])
-            p = _exp_in_place(own.mul_(far).sum(1).sub_(shift).mul_(sharpness))
+            targets = W.index_select(0, ends)
+            sources = W.index_select(0, neighbours.rows[first:last])
+            p = _exp_in_place(sources.mul_(targets).sum(1).sub_(shift).mul_(sharpness))
             total += float(p.sum(dtype=torch.float64))
             largest = max(largest, float(p.max()))
             gradient[top:bottom] = torch.nn.functional.embedding_bag(
                 torch.arange(last - first, device=W.device),
-                far,
+                targets,
                 neighbours.starts[top:bottom] - first,
                 per_sample_weights=p,
                 mode="sum",
@@ -201,9 +202,9 @@ def sparse_log_sum_exp(
     smoothed = _normalised(total, largest, gradient, sharpness, shift)
     if smoothed is not None:
         return smoothed
-    # Out of range, as in `log_sum_exp`: half of the sharpness finds the way back.
-    near = min(1.0, max(-1.0, shift))
-    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, team, shift=near, deadline=deadline)
+    # Out of range, as in `log_sum_exp`: half of the sharpness gives a shift in range.
+    start = min(1.0, max(-1.0, shift))
+    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, team, shift=start, deadline=deadline)
     if not math.isfinite(coarse.loss):
         return coarse
     return sparse_log_sum_exp(W, neighbours, sharpness, team, shift=coarse.loss, deadline=deadline)
@@ -212,7 +213,7 @@ def sparse_log_sum_exp(
 def _normalised(
     total: float, largest: float, gradient: torch.Tensor, sharpness: float, shift: float
 ) -> Smoothed | None:
-    """The loss from sums of exp(beta (c - shift)); NaN where it has none, None out of range."""
+    """Return the loss from sums of exp(beta (c - shift)): NaN if undefined, None out of range."""
     if 1e-15 < total < 1e25:
         return Smoothed(
             loss=shift + math.log(total) / sharpness,
@@ -225,27 +226,28 @@ def _normalised(
 
 
 def _exp_in_place(exponents: torch.Tensor) -> torch.Tensor:
-    """exp of every entry, at least a floor just inside the normal numbers."""
-    # Below it MKL's exp is fifteen times slower and products meet denormals; the floor itself adds
+    """Take exp of every entry, raised to a floor slightly above the smallest normal number."""
+    # Below it, MKL's exp is fifteen times slower and products have denormals; the floor itself adds
     # less than 1e-10 of a sum above 1e-15.
     floor = -700.0 if exponents.dtype == torch.float64 else -85.0
     return exponents.clamp_(min=floor).exp_()
 
 
 def choose_threshold(W: torch.Tensor, per_row: float, *, generator: torch.Generator) -> float:
-    """The cosine that about `per_row` other rows exceed, seen from 256 random rows, fewer where
-    their cosines would exceed 64 MB.
+    """Estimate the cosine that `per_row` other rows exceed, from a sample of rows W, shape (K, d).
+
+    The sample has 256 random rows, or fewer so that their cosines fit into 64 MB.
     """
     K = len(W)
-    picked = torch.randperm(K, generator=generator)[: max(1, min(256, K, 2**24 // K))]
-    picked = picked.to(W.device)
-    cosines = W[picked] @ W.T
-    cosines[torch.arange(len(picked), device=W.device), picked] = -2.0
-    wanted = max(1, min(round(per_row * len(picked)), len(picked) * (K - 1)))
+    sample = torch.randperm(K, generator=generator)[: max(1, min(256, K, 2**24 // K))]
+    sample = sample.to(W.device)
+    cosines = W[sample] @ W.T
+    cosines[torch.arange(len(sample), device=W.device), sample] = -2.0
+    rank = max(1, min(round(per_row * len(sample)), len(sample) * (K - 1)))
     flat = cosines.flatten()
     if flat.device.type == "cpu":  # introselect: twenty times torch's speed on one thread
-        return float(np.partition(flat.numpy(), len(flat) - wanted)[len(flat) - wanted])
-    return float(flat.topk(wanted).values[-1])
+        return float(np.partition(flat.numpy(), len(flat) - rank)[len(flat) - rank])
+    return float(flat.topk(rank).values[-1])
 
 
 def pairs_above(
@@ -259,15 +261,20 @@ def pairs_above(
     deadline: Deadline = NO_DEADLINE,
     block: tuple[int, int] | None = None,
 ) -> Neighbours:
-    """All pairs of unit rows whose cosine exceeds `threshold`.
+    """List all pairs of unit rows whose cosine exceeds `threshold`.
 
     Args:
-        limit: pairs kept at most (16 bytes each while searching, 32 after); when there are more,
-            the blocks that come last lose theirs and `complete` is False.
-        frozen: the mutual pairs of this many leading rows are left out.
+        W: unit rows, shape (K, d).
+        threshold: cosine above which a pair is listed.
+        team: threads, entered.
+        limit: largest number of pairs (16 bytes each during the search, 32 after); beyond, pairs of
+            the last blocks are missing and `complete` is False.
+        frozen: number of leading rows whose mutual pairs are omitted.
         half: search in bfloat16 with a threshold lowered by a proved bound of its rounding error,
-            then decide each pair in W's own precision: the same list (up to the rounding of that
+            then decide each pair in the precision of W: the same list (up to the rounding of that
             precision at the threshold), several times faster where bfloat16 is native.
+        deadline: end of the time.
+        block: rows and columns of a block; None for those that suit the device.
     """
     K = len(W)
     searched = W.to(torch.bfloat16) if half else W
@@ -282,24 +289,24 @@ def pairs_above(
     def work(thread: int) -> tuple[list[torch.Tensor], bool]:
         pairs = [torch.zeros((2, 0), dtype=torch.int64, device=W.device)]
         count = 0
-        # Made once: blocks that come and go between the small lists that stay would each leave a
-        # hole in the heap, of all blocks together 11 GB at K = 100,000.
+        # Allocated once: blocks released between the small lists that stay would fragment the
+        # heap, by 11 GB in total at K = 100,000.
         products = searched.new_empty(height * width)
         marks = np.empty(height * width, dtype=bool) if W.device.type == "cpu" else None
-        for top, bottom, left in panels[thread :: team.count]:
-            for start in range(left, K, width):
+        for top, bottom, first_column in panels[thread :: team.count]:
+            for start in range(first_column, K, width):
                 deadline.check()
                 stop = min(start + width, K)
                 gram = products[: (bottom - top) * (stop - start)].view(bottom - top, -1)
                 torch.mm(searched[top:bottom], searched[start:stop].T, out=gram)
-                i, j = _above(gram, level, marks)
+                i, j = _entries_above(gram, level, marks)
                 i, j = i + top, j + start
-                if start < bottom and left == top:
+                if start < bottom and first_column == top:
                     upper = i < j
                     i, j = i[upper], j[upper]
                 if half:
-                    near = _cosines(W, i, j) > threshold
-                    i, j = i[near], j[near]
+                    close = _cosines(W, i, j) > threshold
+                    i, j = i[close], j[close]
                 if count + len(i) > share:
                     pairs.append(torch.stack([i[: share - count], j[: share - count]]))
                     return pairs, False
@@ -322,8 +329,9 @@ def pairs_above(
 def listed_row_maxima(
     W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline
 ) -> torch.Tensor:
-    """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
-    value above the threshold is the maximum over all rows.
+    """Return the largest listed cosine of each row, shape (K,); -inf for rows without a pair.
+
+    With a complete list, a value above the threshold is the maximum over all rows.
     """
     best = torch.full((len(W),), -math.inf, dtype=W.dtype, device=W.device)
     edges = _shares(neighbours.starts, team.count)
@@ -346,21 +354,24 @@ def blocked_row_maxima(
     deadline: Deadline,
     block: tuple[int, int] | None = None,
 ) -> torch.Tensor:
-    """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""
+    """Return the largest cosine of each row with another, shape (K,), exact to a few ulps of W.
+
+    The cost is K^2 d flops.
+    """
     K = len(W)
     height, width = block or _block_shape(W.device)
     panels = list(_panels(K, 0, height))
 
     def work(thread: int) -> torch.Tensor:
         best = torch.full((K,), -math.inf, dtype=W.dtype, device=W.device)
-        for top, bottom, left in panels[thread :: team.count]:
-            for start in range(left, K, width):
+        for top, bottom, first_column in panels[thread :: team.count]:
+            for start in range(first_column, K, width):
                 deadline.check()
                 stop = min(start + width, K)
                 gram = W[top:bottom] @ W[start:stop].T
                 if start < bottom:
-                    own = torch.arange(max(start, top), min(stop, bottom), device=W.device)
-                    gram[own - top, own - start] = -math.inf
+                    diagonal = torch.arange(max(start, top), min(stop, bottom), device=W.device)
+                    gram[diagonal - top, diagonal - start] = -math.inf
                 best[top:bottom] = torch.maximum(best[top:bottom], gram.amax(1))
                 best[start:stop] = torch.maximum(best[start:stop], gram.amax(0))
         return best
@@ -369,7 +380,7 @@ def blocked_row_maxima(
 
 
 def _panels(K: int, frozen: int, height: int) -> Iterator[tuple[int, int, int]]:
-    """(top, bottom, left): rows top..bottom meet the columns from left on, each pair once."""
+    """Yield (top, bottom, first column): rows top..bottom with later columns, each pair once."""
     for top in range(0, frozen, height):
         yield top, min(top + height, frozen), frozen
     for top in range(frozen, K, height):
@@ -377,22 +388,22 @@ def _panels(K: int, frozen: int, height: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _block_shape(device: torch.device) -> tuple[int, int]:
-    """Rows and columns of a block: what the caches like, 64 MB at the very most on a CPU."""
+    """Return rows and columns of a block that fits into the caches."""
     return (1024, 2048) if device.type == "cpu" else (8192, 8192)
 
 
-def _above(
+def _entries_above(
     gram: torch.Tensor, level: float, marks: np.ndarray | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Row and column of the entries above `level`, in row-major order.
+    """Return row and column of the entries above `level`, in row-major order.
 
-    `marks` is room for a mask, on a CPU.
+    `marks` is memory for a mask, on a CPU.
     """
     if marks is None:
         i, j = (gram > level).nonzero(as_tuple=True)
         return i, j
-    # NumPy compares ten times and finds a hundred times faster than torch on one thread; a positive
-    # bfloat16 orders as the integer of its bits.
+    # On one thread NumPy compares ten times, and lists the matches a hundred times, faster than
+    # torch; positive bfloat16 numbers have the order of the integers of their bits.
     mask = marks[: gram.numel()].reshape(gram.shape)
     if gram.dtype == torch.bfloat16 and level > 0.0:
         bits = int(torch.tensor([level]).to(torch.bfloat16).view(torch.int16))
@@ -400,12 +411,12 @@ def _above(
     else:
         entries = gram.float() if gram.dtype == torch.bfloat16 else gram
         np.greater(entries.numpy(), level, out=mask)
-    at_rows, at_columns = np.divmod(np.flatnonzero(mask), gram.shape[1])
-    return torch.from_numpy(at_rows), torch.from_numpy(at_columns)
+    rows, columns = np.divmod(np.flatnonzero(mask), gram.shape[1])
+    return torch.from_numpy(rows), torch.from_numpy(columns)
 
 
 def _cosines(W: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
-    """<w_i, w_j> for each listed pair, gathered in chunks."""
+    """Return w_i . w_j of each listed pair, gathered in chunks."""
     chunk = _CHUNK if W.device.type == "cpu" else max(1, len(i))
     parts = [
         W.index_select(0, a).mul_(W.index_select(0, b)).sum(1)
@@ -415,7 +426,7 @@ def _cosines(W: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
 
 
 def _shares(starts: torch.Tensor, count: int) -> list[int]:
-    """Row boundaries that give each of `count` threads the same number of entries."""
+    """Return row boundaries that give each of `count` threads the same number of entries."""
     targets = torch.arange(1, count, device=starts.device) * int(starts[-1]) // count
     return [0, *torch.searchsorted(starts, targets).tolist(), len(starts) - 1]
 
@@ -423,11 +434,11 @@ def _shares(starts: torch.Tensor, count: int) -> list[int]:
 def _chunks(
     starts: torch.Tensor, top: int, bottom: int, device: torch.device
 ) -> list[tuple[int, int]]:
-    """Rows top..bottom cut into runs of about `_CHUNK` entries; one run on a GPU."""
+    """Split rows top..bottom into runs of about `_CHUNK` entries; one run on a GPU."""
     if device.type != "cpu":
         return [(top, bottom)] if bottom > top else []
     cuts, entries = [top], starts[top : bottom + 1].numpy()
     while cuts[-1] < bottom:
-        at = int(np.searchsorted(entries, entries[cuts[-1] - top] + _CHUNK, side="right")) - 1
-        cuts.append(min(bottom, max(cuts[-1] + 1, at + top)))
+        row = int(np.searchsorted(entries, entries[cuts[-1] - top] + _CHUNK, side="right")) - 1
+        cuts.append(min(bottom, max(cuts[-1] + 1, row + top)))
     return list(itertools.pairwise(cuts))

@@ -1,4 +1,4 @@
-"""The file of `solve --out`: written every half minute and at the end, and resumed from."""
+"""The file of `solve --out`, written every half minute and at the end, from which calls resume."""
 
 import logging
 import os
@@ -21,56 +21,64 @@ _log = logging.getLogger(__name__)
 
 
 class OutFile:
-    """The file of a code: its rows, its provenance, its seed and the number of tasks done, which
-    the file calls starts.
+    """File of a code: its rows, provenance and seed, and the number of tasks done.
+
+    The file calls the tasks starts.
 
     Args:
-        path: of the file; `-` for stdout.
-        instance: the code that is sought, which that of the file must be.
-        provenance: what the file says of its making, beside the instance, the seed and the
+        path: path of the file; `-` for stdout.
+        instance: requested code, with which that of the file must agree.
+        seed: seed of the search.
+        provenance: entries of the provenance in addition to the instance, the seed and the
             versions of libraries.
-        force: the file that is there may be replaced.
+        force: True if an existing file may be replaced.
     """
 
     def __init__(
         self, path: Path, instance: Instance, seed: int, provenance: dict[str, Any], *, force: bool
     ) -> None:
         self._out, self._instance, self._seed, self._force = path, instance, seed, force
-        self._made = provenance
+        self._entries = provenance
         self._times = SaveTimes()
 
     def read_start(self) -> tuple[np.ndarray | None, int]:
-        """Return the code that a search goes on from, if the file exists, and the number of tasks
-        that were done with this seed.
+        """Return the code from which a search continues, and the number of its tasks done.
+
+        The code has shape (K, d); it is None if the file does not exist. Tasks of another
+        seed do not count.
 
         Raises:
             DataError: the file holds no code of this size, or one that was made with other options.
         """
         instance, name = self._instance, os.fspath(self._out)
         if not os.path.exists(name):
-            _log.warning("%r does not exist yet; starting anew", name)
+            _log.warning("%r does not exist yet; starting without it", name)
             return None, 0
         code = read_code(name)
         identity = code.provenance.get("identity")
-        if isinstance(identity, dict):  # else a code that is no result of a search
+        if isinstance(identity, dict):  # absent from codes that no search wrote
             for key, value in instance.identity.items():
                 if identity.get(key) != value:
-                    before, after = (str(part) or "none" for part in (identity.get(key), value))
+                    old, new = (str(part) or "none" for part in (identity.get(key), value))
                     raise DataError(
-                        f"{name!r} was made with {key} = {before}, not {after}; "
-                        f"resume with equal options, or use {spelled('force')} to start anew"
+                        f"{name!r} was made with {key} = {old}, not {new}; "
+                        f"resume with equal options, or use {spelled('force')} to start again"
                     )
         if code.weights.shape != (instance.K, instance.d):
             raise DataError(
                 f"{name!r} holds a code of shape {code.weights.shape}, not "
-                f"{(instance.K, instance.d)}; use {spelled('force')} to start anew"
+                f"{(instance.K, instance.d)}; use {spelled('force')} to start again"
             )
         state = code.state or {}
         tasks = max(0, state.get("starts", 0)) if state.get("seed") == self._seed else 0
         return replace_equal_rows(code.weights, self._seed), tasks
 
     def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
-        """Write the best so far where it is time, so that a kill loses little."""
+        """Write the best code so far if the last save is old enough.
+
+        Args:
+            make: function that returns the code, shape (K, d), with its seed and number of tasks.
+        """
         if self._out == "-" or not self._times.due:
             return
         with self._times.saving():
@@ -78,11 +86,11 @@ class OutFile:
             self._write(CodeFile(weights, provenance=self._provenance, state=state))
 
     def write(self, sweep: SolveSweep) -> SolveSweep:
-        """Write the last code of a sweep, or the only one; returns the sweep naming the file."""
+        """Write the last code of a sweep, and return the sweep with the name of the file."""
         last, name = sweep.rows[-1], os.fspath(self._out)
-        shown = (last if sweep.single else sweep).to_json()
-        shown.pop("out")  # a path belongs to one machine
-        provenance = {**self._provenance, "result": shown}
+        record = (last if sweep.single else sweep).to_json()
+        record.pop("out")  # a path belongs to one machine
+        provenance = {**self._provenance, "result": record}
         rows = last.weights
         if isinstance(rows, np.ndarray):
             labels = None
@@ -90,10 +98,10 @@ class OutFile:
                 labels = np.repeat(np.arange(len(rows)), len(last.features) // len(rows))
             state = last.extras.get("state")
             self._write(CodeFile(rows, last.features, labels, provenance=provenance, state=state))
-        else:  # made block by block
+        else:  # too large to hold: rows are made block by block
             write_streamed(self._out, rows.shape, rows.unit, provenance, force=self._force)
-        named = (replace(last, out=name),) if sweep.single else sweep.rows
-        return replace(sweep, rows=named, out=name)
+        results = (replace(last, out=name),) if sweep.single else sweep.rows
+        return replace(sweep, rows=results, out=name)
 
     def _write(self, code: CodeFile) -> None:
         write_code(self._out, code, force=self._force)
@@ -106,5 +114,5 @@ class OutFile:
             "identity": self._instance.identity,
             "seed": self._seed,
             "libraries": libraries,
-            **self._made,
+            **self._entries,
         }

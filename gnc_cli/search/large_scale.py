@@ -1,15 +1,15 @@
-"""Spherical codes with many points: the smooth Tammes descent that fits in memory and in time.
+"""Spherical codes with many points: a smooth Tammes descent within the memory and the time limit.
 
 Minimises the largest cosine of K unit rows in R^d through the log-sum-exp over pairs
 (`blocked_pairs`), annealed while geoopt's Riemannian Adam moves the rows. The second moment of that
-optimizer is one number per row, so every row moves about one learning rate a step, however far
-below the maximum it stands. Small d relative to K works on lists of close pairs, the rest on full
-passes.
+optimizer is one number per row, so every row moves about one learning rate a step, however far its
+cosines are below the maximum. Where d is small relative to K, steps use lists of close pairs,
+elsewhere full passes.
 
-One number drives everything: the share x of the work done, in [0, 1], counted in steps or, under a
-time limit, in seconds, so that the schedule always ends when the time does. Sharpness grows
-geometrically from about sqrt(d), where each row still feels the whole sphere, to 3000; the rate
-falls along a cosine; both are scaled to the angle that K points can have in R^d. Tried at
+One number controls the schedule: the share of the work done, in [0, 1], counted in steps or, under
+a time limit, in seconds, so that the schedule always ends with the time. Sharpness grows
+geometrically from about sqrt(d), where all other rows still act on each row, to 3000; the rate
+falls along a cosine; both are scaled to the angle that K points can have in R^d. Measured at
 (64, 1000), (100, 2000) and (64, 100000): a sharper start costs 2% of the cosine, a first rate of
 0.02 instead of 0.1 costs 7%.
 
@@ -27,8 +27,8 @@ import numpy as np
 import torch
 
 from gnc_cli.geometry import gram
-from gnc_cli.runtime.deadline import NO_DEADLINE, Deadline, StageProgress
-from gnc_cli.runtime.threads import ThreadTeam
+from gnc_cli.runtime.deadline import NO_DEADLINE, Deadline
+from gnc_cli.runtime.threads import ThreadTeam, resolve_device
 from gnc_cli.search.annealing import geoopt, riemannian_adam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
@@ -41,85 +41,83 @@ from gnc_cli.search.blocked_pairs import (
     pairs_above,
     sparse_log_sum_exp,
 )
+from gnc_cli.search.instance import Instance, Machine, Plan
 from gnc_cli.search.result import Course, Outcome
 
 _LAST_SHARPNESS = 3000.0
-"""For points a radian apart: the loss then stands within 1% of the largest cosine."""
+"""Last sharpness for points a radian apart: the loss is then within 1% of the largest cosine."""
 NEIGHBOURS = (32, 64)
-"""Fewest and most neighbours of a row in a list; between them, d."""
+"""Smallest and largest number of neighbours of a row in a list; between them it is d."""
 MAX_PAIRS = 12_000_000
-"""Pairs in a list: about 1 GB while it is made, 0.6 GB after."""
-_LISTS_FROM = 300
-"""Lists pay from this K / neighbours on where d is large, from a third of it where products are so
-short (d up to 10) that exp dominates. (3, 5000), (8, 5000) gain; (512, 10000) would not."""
-_SHORTEST_LIFE = 3
-"""Steps that a list serves at least."""
-PER_PAIR = 85.0
-"""Bytes of a pair while its list is made."""
-_GRACE = 2.0
-"""Seconds that the exact pass has whatever the time limit, and after a signal before it."""
-_WORK = 3e13
-"""Multiply-adds that a run without any limit may spend, roughly."""
+"""Largest number of pairs in a list: about 1 GB while it is made, 0.6 GB after."""
+_MIN_LIST_RATIO = 300
+"""Smallest K / neighbours at which lists are faster, where d is large; a third of it where products
+are so short (d up to 10) that exp dominates. (3, 5000), (8, 5000) gain; (512, 10000) would not."""
+_MIN_LIST_STEPS = 3
+"""Smallest number of steps between two searches for pairs, which cost more than a step."""
+PAIR_BYTES = 85.0
+"""Memory of a pair while its list is made, in bytes."""
+_GRACE_SECONDS = 2.0
+"""Time of the exact pass, in seconds, whatever the time limit, and after a signal before it."""
+_DEFAULT_WORK = 3e13
+"""Multiply-adds of a run without any limit, approximately."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LargeSolution(Course):
-    """A code with many points, certified from below by its own largest cosine where every pair was
-    seen; it ended with MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE.
+    """A code with many points, certified by its largest cosine where every pair was compared.
+
+    The outcome is MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE.
     """
 
     weights: np.ndarray
-    """Unit rows, shape (K, d), float64; given rows come first, as they were given."""
+    """Unit rows, shape (K, d), float64; fixed rows come first, unchanged."""
     row_maxima: np.ndarray | None
-    """Each row's largest cosine with another row, shape (K,): exact, from a float64 pass; None
-    where the deadline came before its end."""
+    """Largest cosine of each row with another, shape (K,): exact, from a float64 pass; None where
+    the deadline passed before its end."""
 
 
 def solve_large(
-    d: int,
-    K: int,
+    instance: Instance,
+    plan: Plan,
+    machine: Machine,
     *,
-    seed: int,
     init: np.ndarray | None = None,
-    steps: int | None,
-    target_distance: float = math.inf,
     deadline: Deadline = NO_DEADLINE,
-    device: str = "cpu",
-    threads: int | None = None,
-    progress: StageProgress | None = None,
-    fixed: np.ndarray | None = None,
     save: Callable[[Callable[[], tuple[np.ndarray, None]]], None] | None = None,
 ) -> LargeSolution:
     """Spread K points over the unit sphere of R^d; the same seed gives the same code.
 
     Args:
-        init: start, unit rows, shape (K, d) or, beside `fixed`, its last K - len(fixed) rows.
-        steps: descent steps; None for a number by size, or, with a time limit, as many as fit.
-        target_distance: 1 - max_cosine at which the descent stops.
-        deadline: the solution, its exact pass included, is returned before it expires; that pass,
-            in more than six dimensions about K^2 d flops, is left out where two seconds more
-            would not be enough.
-        threads: on a CPU; None for all cores.
-        progress: called with percent done, 100 and the present largest cosine after each step.
-        fixed: unit rows that stay where they are, shape (F, d), F < K.
-        save: called after each step with what makes the best rows so far.
+        instance: requested size and fixed rows, shape (F, d), F < K.
+        plan: `steps`, None for a number by size or, with a time limit, as many as fit; the descent
+            stops at `target_distance`, which 1 - max_cosine reaches. The progress is called with
+            percent done, 100 and the present largest cosine after each step.
+        machine: device, and threads on a CPU; None for all cores.
+        init: start, unit rows, shape (K, d) or, with fixed rows, at least its last K - F rows.
+        deadline: end of the time, before which the solution, its exact pass included, is returned;
+            that pass, in more than six dimensions about K^2 d flops, is omitted where two seconds
+            more would not suffice.
+        save: called after each step with a function that makes the best rows so far.
     """
-    fixed_rows = np.zeros((0, d)) if fixed is None else fixed
+    fixed_rows = np.zeros((0, instance.d)) if instance.fixed is None else instance.fixed
     if init is None:
-        # Stacked orthogonal frames end no lower: the first steps equalise any frame anyway.
-        start = np.random.default_rng(seed).standard_normal((K - len(fixed_rows), d))
+        # Stacked orthogonal frames end no lower: the first steps equalise any frame.
+        start = np.random.default_rng(plan.seed).standard_normal(
+            (instance.K - len(fixed_rows), instance.d)
+        )
         start /= np.linalg.norm(start, axis=1, keepdims=True)
     else:
-        start = init[len(init) - (K - len(fixed_rows)) :]
-    with ThreadTeam(threads, device) as team:
-        descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), seed, team)
+        start = init[len(init) - (instance.K - len(fixed_rows)) :]
+    with ThreadTeam(machine.threads, str(resolve_device(machine.device))) as team:
+        descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), plan.seed, team)
 
-        def step_done() -> None:
+        def save_best() -> None:
             if save is not None and math.isfinite(descent.best_cosine):
                 save(lambda: (descent.exact(descent.best, fixed_rows).cpu().numpy(), None))
 
-        outcome = descent.run(steps, target_distance, deadline, progress, step_done)
-        weights, maxima = descent.certified_best(fixed_rows, deadline.no_sooner(_GRACE))
+        outcome = descent.run(plan, deadline, save_best)
+        weights, maxima = descent.certified_best(fixed_rows, deadline.no_sooner(_GRACE_SECONDS))
     if maxima is None or outcome is Outcome.TIME_LIMIT:
         outcome = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
@@ -135,20 +133,19 @@ def solve_large(
 
 
 def _lists(d: int, K: int) -> tuple[int, bool]:
-    """Neighbours of a row in a list, and whether lists pay."""
-    few, many = NEIGHBOURS
-    per_row = min(max(few, d), many, max(1, 2 * MAX_PAIRS // K), K - 1)
-    cheap = min(1.0, max(1.0 / 3.0, d / 32.0))
-    return per_row, K > cheap * _LISTS_FROM * per_row
+    """Return the number of neighbours of a row in a list, and whether lists are faster."""
+    per_row = min(max(NEIGHBOURS[0], d), NEIGHBOURS[1], max(1, 2 * MAX_PAIRS // K), K - 1)
+    cost = min(1.0, max(1.0 / 3.0, d / 32.0))
+    return per_row, K > cost * _MIN_LIST_RATIO * per_row
 
 
 def _default_steps(d: int, K: int) -> int:
-    """100 to 1000 steps, by what one costs: a full pass, or a third of a search for pairs."""
-    return int(min(1000, max(100, _WORK / (K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)))))
+    """Return 100 to 1000 steps, by their cost: a full pass, or a third of a search for pairs."""
+    return int(min(1000, max(100, _DEFAULT_WORK / (K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)))))
 
 
 class _Descent:
-    """K unit rows during a descent, float32. `run` moves them, `certified_best` ends it."""
+    """Descent of K unit rows, float32. `run` moves them, `certified_best` ends it."""
 
     def __init__(self, W: np.ndarray, frozen: int, seed: int, team: ThreadTeam) -> None:
         riemannian = geoopt()
@@ -158,12 +155,12 @@ class _Descent:
         self.half = native_half(team.device)
         self.generator = torch.Generator().manual_seed(seed)
         self.per_row, self.uses_lists = _lists(self.d, self.K)
-        # The angle between neighbours, in radians: caps of half of it about fill the sphere.
+        # The angle between neighbours, in radians: caps of half of it nearly fill the sphere.
         angle = min(1.0, 2.0 * self.K ** (-1.0 / (self.d - 1)))
         self.first_sharpness = (2.0 if self.uses_lists else 1.25) * math.sqrt(self.d) / angle**2
         self.last_sharpness = _LAST_SHARPNESS / angle**2
         self.first_rate = (0.07 if self.uses_lists else 0.1) * angle
-        # Rows do not meet in the optimizer, so each thread moves its own share of them.
+        # The optimizer treats rows independently, so each thread moves a share of them.
         self.edges = np.linspace(frozen, self.K, team.count + 1).astype(int).tolist()
         self.optimizers = [
             riemannian_adam(
@@ -173,8 +170,8 @@ class _Descent:
             )
             for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)
         ]
-        self.near: Neighbours | None = None
-        self.life, self.travel_left = 0, 0.0
+        self.neighbours: Neighbours | None = None
+        self.list_steps, self.remaining_travel = 0, 0.0
         self.loss: float | None = None
         self.best, self.best_cosine = self.W.clone(), math.inf
         self.history: list[tuple[int, float]] = []
@@ -182,72 +179,73 @@ class _Descent:
 
     def run(
         self,
-        steps: int | None,
-        target_distance: float,
+        plan: Plan,
         deadline: Deadline,
-        progress: StageProgress | None,
-        step_done: Callable[[], None],
+        save_best: Callable[[], None],
     ) -> Outcome:
-        """Descend until the target is reached, the steps are done, or the time is, less what the
-        exact pass will take.
+        """Descend until the target is reached, the steps are done, or the time is over.
+
+        The time of the exact pass is reserved.
         """
-        by_time = steps is None and deadline.seconds is not None
-        began = deadline.elapsed
-        planned = steps if steps is not None else _default_steps(self.d, self.K)
+        progress = plan.stage("large scale: max_cosine")
+        by_time, start = plan.steps is None and deadline.seconds is not None, deadline.elapsed
+        planned = plan.steps if plan.steps is not None else _default_steps(self.d, self.K)
         while by_time or len(self.history) < planned:
             search = deadline.reserving(self._closing_seconds())
-            done = len(self.history) / max(1, planned - 1)
+            share = len(self.history) / max(1, planned - 1)
             if by_time:
-                whole = max((search.seconds or 0.0) - began, 1e-9)
-                done = (deadline.elapsed - began) / whole
+                duration = max((search.seconds or 0.0) - start, 1e-9)
+                share = (deadline.elapsed - start) / duration
             try:
-                smoothed = self._evaluate(done, search)
+                smoothed = self._evaluate(share, search)
             except TimeoutError:
                 return Outcome.TIME_LIMIT
             if not math.isfinite(smoothed.loss):
                 return Outcome.NONFINITE
-            self._step(smoothed, done)
+            self._step(smoothed, share)
             self.history.append((len(self.history), smoothed.max_cosine))
             if progress is not None:
-                progress(int(100 * min(1.0, done)), 100, smoothed.max_cosine)
-            step_done()
-            if 1.0 - self.best_cosine >= target_distance + self._rounding:
+                progress(int(100 * min(1.0, share)), 100, smoothed.max_cosine)
+            save_best()
+            if 1.0 - self.best_cosine >= plan.target_distance + self._rounding:
                 return Outcome.TARGET_REACHED
         return Outcome.MAX_STEPS_REACHED
 
     @property
     def _rounding(self) -> float:
-        """What rounding may change in a largest cosine: more in bfloat16."""
+        """Largest error of a largest cosine by rounding, which is larger in bfloat16."""
         return 1e-3 if self.half and not self.uses_lists else 1e-6
 
     def certified_best(
         self, fixed_rows: np.ndarray, deadline: Deadline
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """The better of the last and the best rows seen, (K, d), and their exact row maxima; None
-        where the deadline came first.
+        """Return the better of the last and the best rows, shape (K, d), and exact row maxima.
+
+        The maxima have shape (K,); they are None where the deadline passed before.
         """
         codes: list[tuple[float, np.ndarray, np.ndarray | None]] = []
-        for W in (self.W, self.best):  # of which the best are finite by construction
+        for W in (self.W, self.best):  # the best rows are always finite
             rows = self.exact(W, fixed_rows)
             if bool(torch.isfinite(rows).all()):
                 maxima = self._row_maxima(rows, deadline)
                 largest = math.inf if maxima is None else float(maxima.max())
                 codes.append((largest, rows.cpu().numpy(), maxima))
-                # Rounding may have made an earlier iterate look better than it is.
+                # By rounding, the cosine of the best rows may be too low: then they are compared.
                 if largest <= self.best_cosine + self._rounding:
                     break
-        return min(reversed(codes), key=lambda code: code[0])[1:]
+        _, weights, maxima = min(reversed(codes), key=lambda code: code[0])
+        return weights, maxima
 
     @staticmethod
     def exact(W: torch.Tensor, fixed_rows: np.ndarray) -> torch.Tensor:
-        """W as float64 unit rows, the given ones as they were."""
+        """Return W as unit rows, shape (K, d), float64, with the fixed rows unchanged."""
         exact = W.to(torch.float64)
         exact /= exact.norm(dim=1, keepdim=True)
         exact[: len(fixed_rows)] = torch.from_numpy(fixed_rows).to(W.device)
         return exact
 
     def _row_maxima(self, exact: torch.Tensor, deadline: Deadline) -> np.ndarray | None:
-        """Exact row maxima of float64 unit rows; None where the deadline came first."""
+        """Return exact row maxima of float64 unit rows, or None where the deadline passes."""
         with suppress(TimeoutError):
             if self.d <= gram.MAX_TREE_DIMENSIONS:
                 return gram.row_maxima(exact.cpu().numpy(), deadline=deadline)[0]
@@ -258,10 +256,11 @@ class _Descent:
         return None
 
     def _listed_maxima(self, exact: torch.Tensor, deadline: Deadline) -> torch.Tensor | None:
-        """Exact row maxima from a list: a third of the full pass; None when it cannot be complete.
+        """Return exact row maxima from a list, or None where it is not complete.
 
-        A row with a listed pair has its maximum in the list. The list was decided in float32, so
-        a margin beyond that rounding is kept; the few rows below it meet all others in float64.
+        The cost is a third of that of a full pass. The maximum of a row with a listed pair is in
+        the list. The list was decided in float32, so maxima must exceed the threshold by more than
+        that rounding; the few rows of which they do not are compared with all others in float64.
         """
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
@@ -279,22 +278,26 @@ class _Descent:
         unlisted = torch.nonzero(maxima <= threshold + (self.d + 4) * 2.0**-23).flatten()
         if len(unlisted) > self.K // 16:
             return None
-        for some in unlisted.split(max(1, 2**23 // self.K)):
+        for rows in unlisted.split(max(1, 2**23 // self.K)):
             deadline.check()
-            products = exact[some] @ exact.T
-            products[torch.arange(len(some), device=products.device), some] = -math.inf
-            maxima[some] = products.amax(1)
+            products = exact[rows] @ exact.T
+            products[torch.arange(len(rows), device=products.device), rows] = -math.inf
+            maxima[rows] = products.amax(1)
         return maxima
 
-    def _evaluate(self, done: float, deadline: Deadline) -> Smoothed:
-        """Loss and gradient at the present rows; TimeoutError when the deadline passed."""
+    def _evaluate(self, share: float, deadline: Deadline) -> Smoothed:
+        """Compute loss and gradient at the present rows, at a share of the work.
+
+        Raises:
+            TimeoutError: the deadline passed.
+        """
         deadline.check()
-        began = time.monotonic()
+        started = time.monotonic()
         growth = self.last_sharpness / self.first_sharpness
-        sharpness = self.first_sharpness * growth ** min(1.0, done)
-        # bfloat16 blurs a cosine by 0.0022 / sqrt(d) or so: fine while the exponent ignores it.
+        sharpness = self.first_sharpness * growth ** min(1.0, share)
+        # The error of a cosine in bfloat16 is about 0.0022 / sqrt(d), which must not matter in exp.
         half = self.half and sharpness * 0.0022 / math.sqrt(self.d) < 0.5
-        fresh = True
+        is_full = True
         if not bool(torch.isfinite(self.W).all()):
             return Smoothed(math.nan, self.W, math.nan)
         if not self.uses_lists:
@@ -308,33 +311,35 @@ class _Descent:
                 deadline=deadline,
             )
         else:
-            fresh = self.near is None or (self.travel_left <= 0.0 and self.life >= _SHORTEST_LIFE)
-            if fresh or self.near is None:
-                self.near = self._renewed_list(deadline)
-            shift = self.near.threshold if self.loss is None else self.loss
-            smoothed = sparse_log_sum_exp(
-                self.W, self.near, sharpness, self.team, shift=shift, deadline=deadline
+            is_full = self.neighbours is None or (
+                self.remaining_travel <= 0.0 and self.list_steps >= _MIN_LIST_STEPS
             )
-            self.life += 1
-        if fresh:
-            # Only now has every pair been seen: time such a pass, and judge the rows.
-            self.pass_seconds = time.monotonic() - began
+            if is_full or self.neighbours is None:
+                self.neighbours = self._list_pairs(deadline)
+            shift = self.neighbours.threshold if self.loss is None else self.loss
+            smoothed = sparse_log_sum_exp(
+                self.W, self.neighbours, sharpness, self.team, shift=shift, deadline=deadline
+            )
+            self.list_steps += 1
+        if is_full:
+            # Every pair was compared: the time of such a pass and the cosine of the rows are known.
+            self.pass_seconds = time.monotonic() - started
             if smoothed.max_cosine < self.best_cosine:
                 self.best.copy_(self.W)
                 self.best_cosine = smoothed.max_cosine
-            if self.near is not None:
-                # An unlisted pair becomes harmful once it has closed this gap. Moves are spread
-                # over d directions, and the unluckiest of all pairs is some 4 sigma out.
-                level = self.near.threshold
+            if self.neighbours is not None:
+                # An unlisted pair matters once its cosine has grown by the gap from the threshold
+                # to the maximum. Moves have d directions; the extreme pair is about 4 sigma away.
+                level = self.neighbours.threshold
                 slope = math.sqrt(2.0 * max(1e-12, 1.0 - level**2) / self.d)
-                self.travel_left = (smoothed.max_cosine - level) / (4.0 * slope)
+                self.remaining_travel = (smoothed.max_cosine - level) / (4.0 * slope)
         self.loss = smoothed.loss
         return smoothed
 
-    def _renewed_list(self, deadline: Deadline) -> Neighbours:
-        """The close pairs of the present rows."""
+    def _list_pairs(self, deadline: Deadline) -> Neighbours:
+        """List the close pairs of the present rows."""
         threshold = choose_threshold(self.W, self.per_row, generator=self.generator)
-        self.near, self.life = None, 0  # the old list's memory goes to the new one
+        self.neighbours, self.list_steps = None, 0  # memory for the new list
         return pairs_above(
             self.W,
             threshold,
@@ -346,17 +351,17 @@ class _Descent:
         )
 
     def _search_half(self, threshold: float) -> bool:
-        """Whether to search in bfloat16: its error of 0.006 must be small beside the distances."""
+        """Return whether to search in bfloat16: its error, 0.006, must be small for distances."""
         return self.half and threshold < 0.8
 
-    def _step(self, smoothed: Smoothed, done: float) -> None:
-        """One Riemannian Adam step of every row that may move."""
-        rate = self.first_rate * (0.01 + 0.99 * 0.5 * (1.0 + math.cos(math.pi * min(1.0, done))))
+    def _step(self, smoothed: Smoothed, share: float) -> None:
+        """Take one Riemannian Adam step of every row that is not fixed."""
+        rate = self.first_rate * (0.01 + 0.99 * 0.5 * (1.0 + math.cos(math.pi * min(1.0, share))))
 
         def move(thread: int) -> None:
             group = self.optimizers[thread].param_groups[0]
             (rows,) = group["params"]
-            # The loss spreads a gradient of total weight 1 over K rows; Adam's eps wants order 1.
+            # The gradients of K rows have a total weight of 1; Adam's eps expects order 1 for each.
             rows.grad = self.K * smoothed.gradient[self.edges[thread] : self.edges[thread + 1]]
             group["lr"] = rate
             self.optimizers[thread].step()
@@ -364,10 +369,10 @@ class _Descent:
             rows.data.div_(rows.data.norm(dim=1, keepdim=True))
 
         self.team.map(move)
-        self.travel_left -= rate
+        self.remaining_travel -= rate
 
     def _closing_seconds(self) -> float:
-        """Time kept for what follows the search: two exact passes at worst, and the copies."""
+        """Return the time of the work after the search, in seconds: two exact passes at most."""
         if self.d <= gram.MAX_TREE_DIMENSIONS:  # a tree takes 3 us a row for d = 3, 15 us for d = 6
             return 0.5 + 1e-6 * 1.6**self.d * self.K
         return 0.5 + (2.5 if self.uses_lists else 4.0) * self.pass_seconds

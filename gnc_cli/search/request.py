@@ -40,7 +40,7 @@ from gnc_cli.search.effort import MAX_DENSE
 
 
 class ProblemName(StrEnum):
-    """What is optimised."""
+    """Optimisation problem."""
 
     SOFTMAX = "softmax"
     TAMMES = "tammes"
@@ -49,14 +49,14 @@ class ProblemName(StrEnum):
 
 
 class Method(StrEnum):
-    """How a code is found."""
+    """Method that finds a code."""
 
     AUTO = "auto"
     DESCENT = "descent"
 
 
-STORED = "known"
-"""Name of a construction: coordinates that gnc ships."""
+STORED_CODE = "known"
+"""Name of the construction that reads coordinates shipped with gnc."""
 _PROBLEM = "Problem"
 _SEARCH = "Search"
 
@@ -92,8 +92,8 @@ class Solve(Call):
         str,
         Parameter(
             "softmax: maximise the one-vs-rest distance; tammes: maximise the minimal angle; "
-            "ufm: minimise the cross-entropy (needs --tau or --weight-decay); lines: minimise the "
-            "coherence of K lines, one row each. Default softmax.",
+            "ufm: minimise the cross-entropy (requires --tau or --weight-decay); lines: minimise "
+            "the coherence of K lines, one row each. Default softmax.",
             one_of(ProblemName),
             _PROBLEM,
         ),
@@ -211,7 +211,7 @@ class Solve(Call):
     resume: Annotated[
         bool,
         Parameter(
-            "Go on from the code in the --out file (.h5), with the next start.",
+            "Continue from the code in the --out file (.h5), with the next start.",
             group=_SEARCH,
         ),
         Subjects("search"),
@@ -264,10 +264,10 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
         unused := [*["problem"] * (ufm or lines), *call.chosen("search")]
     ):
         yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
-    if call.construction in (None, STORED) and None in size:
+    if call.construction in (None, STORED_CODE) and None in size:
         missing = [spelled(name) for name in ("d", "K") if getattr(call, name) is None]
-        both = f"{spelled('d', 3)} and {spelled('K', 24)}"
-        yield UsageError(f"missing {' and '.join(missing)}; give both, such as {both}")
+        example = f"{spelled('d', 3)} and {spelled('K', 24)}"
+        yield UsageError(f"missing {' and '.join(missing)}; give both, such as {example}")
     if call.resume and PurePath(call.out or "").suffix.lower() not in (".h5", ".hdf5"):
         yield requires("resume", spelled("out", "code.h5"))
     if ufm and not call.tau and call.weight_decay is None:

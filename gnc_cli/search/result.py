@@ -38,7 +38,7 @@ TITLES = {
 
 
 class Outcome(Enum):
-    """How a solve ended; each ending carries its own advice.
+    """Ending of a solve, with its own advice.
 
     `converged`: the first-order conditions hold to the printed residual; `local_minimum` says what
     is known of those of second order. `local_optimum`: the same, but a better value for (d, K) is
@@ -70,22 +70,22 @@ _ADVICE = {
     Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
     Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
-    Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
+    Outcome.CONSTRUCTED: "algebraic construction; --method descent searches for better",
     Outcome.STORED: "read from coordinates that gnc ships; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
     Outcome.STALLED: "not quite stationary; try another --seed or more --restarts",
-    Outcome.TIME_LIMIT: "raise --time-limit, or write --out FILE.h5 and go on with --resume",
+    Outcome.TIME_LIMIT: "raise --time-limit, or write --out FILE.h5 and continue with --resume",
     Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
     Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
-    Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume goes on",
+    Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume continues",
     Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another --seed",
 }
-"""With the options of the command, which are the arguments of `solve` too."""
+"""Next step for each outcome; the options of the command are arguments of `solve` too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """How a code came about: the fields of `SolveResult` that each way to a code fills in."""
+    """Origin and effort of a code: the fields of `SolveResult` that each route fills in."""
 
     origin: str
     outcome: Outcome
@@ -93,7 +93,7 @@ class Course:
     stationarity: float | None = None
     first_order_gain: float | None = None
     second: "SecondOrder | None" = None
-    """Whether it is a local minimum; None where that was not examined."""
+    """Second-order test for a local minimum; None where it was not made."""
     restarts: int = 0
     batches: int = 0
     hits: int | None = 0
@@ -115,7 +115,7 @@ class Margins:
 
 @dataclass(frozen=True)
 class UfmMeasures:
-    """What the unconstrained feature model adds: collapse of its own W and H."""
+    """Collapse of W and H, which the unconstrained feature model adds."""
 
     tau: float = field(metadata=LABEL | QUESTION)
     """Temperature: logits are products / tau."""
@@ -131,23 +131,23 @@ class UfmMeasures:
     gnc3: float = field(metadata=LOWER)
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
     hardmax_gap: Bracket | None = field(metadata=LOWER)
-    """How far the cross-entropy optimum is from HardMax's. It is tau * log(total loss) + rho*, by
-    the proved interval of rho*(d, K). None with weight decay."""
+    """Distance of the cross-entropy optimum from HardMax's: tau * log(total loss) + rho*, by the
+    proved interval of rho*(d, K). None with weight decay."""
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """How far a code can be from the best possible one."""
+    """Largest possible distance of a code from the best possible one."""
 
     upper: float
     """Proved: no code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine; no K
     lines have a larger 1 - coherence."""
     shortfall: float = field(metadata=LOWER)
-    """At most this share of `upper` is missing."""
+    """Share of `upper` that is missing at most."""
     proved: bool
     """The code reaches `upper` to an absolute 1e-9."""
     name: str
-    """The bound that `upper` is from, as `gnc bounds` names it."""
+    """Name of the bound that gives `upper`, as in `gnc bounds`."""
     source: str
     """The theorem or paper behind it."""
 
@@ -157,11 +157,11 @@ class Start:
     """The code that was known when a search began, and what the search added."""
 
     origin: str
-    """As in the result: `construction: ...` or `stored code: ...`."""
+    """Origin as in the result: `construction: ...` or `stored code: ...`."""
     distance: float = field(metadata=HIGHER)
-    """Its certified one-vs-rest distance; of a Tammes code 1 - max_cosine."""
+    """Certified one-vs-rest distance of that code; of a Tammes code 1 - max_cosine."""
     gain: float = field(metadata=HIGHER)
-    """What the search added to this distance; 0 where it found no better code."""
+    """Increase of this distance by the search; 0 where it found no better code."""
 
 
 @dataclass(frozen=True)
@@ -173,15 +173,15 @@ class SolveResult(Result):
     d: int = field(metadata=LABEL | QUESTION)
     K: int = field(metadata=LABEL | QUESTION)
     origin: str
-    """What found it: `closed form: ...`, `construction: ...`, `stored code: ...` (shipped, not
+    """Source of the code: `closed form: ...`, `construction: ...`, `stored code: ...` (shipped, not
     searched for), `descent` (from random points), `descent from ...` (orbits of a group, points of
     a construction), `large-scale descent`."""
     outcome: Outcome = field(metadata=WORD)
-    """How it ended; with a target, whether that was reached."""
+    """Ending of the solve; with a target, whether that was reached."""
     max_cosine: float | None = field(metadata=LOWER)
-    """Largest cosine of two rows; None, like all figures that follow from it, where a large code's
-    search was stopped before every pair of rows was seen, and for lines, whose rows have no
-    sign."""
+    """Largest cosine of two rows; None, like all values that follow from it, where the search
+    of a large code was stopped before every pair of rows was compared, and for lines, whose rows
+    have no sign."""
     min_angle_deg: float | None = field(metadata=HIGHER)
     """The minimal angle between two rows, or between two lines, in degrees."""
     rho_one_vs_one: float | None = field(metadata=HIGHER)
@@ -189,54 +189,54 @@ class SolveResult(Result):
     rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
     """Smallest distance of a row from the convex hull of the others, certified."""
     rattlers: Rattlers | None = field(metadata=LOWER)
-    """How many rows are free to move."""
+    """Number of rows that are free to move."""
     contacts: int | None
     """Pairs at the smallest distance, within the rattler tolerance."""
     stationarity: float | None = field(metadata=LOWER)
     """Largest absolute residual of the first-order (KKT) equations."""
     first_order_gain: float | None = field(metadata=LOWER)
     """The largest first-order increase of the objective over moves of bounded size. It is the
-    optimum of a linear programme, 0 exactly at KKT points. None or NaN, null in JSON, where not
+    optimum of a linear program, 0 exactly at KKT points. None or NaN, null in JSON, where not
     solved."""
     local_minimum: str | None
     """`yes`: no code nearby is better, by second-order sufficient conditions or since the value is
     proved optimal. `no`: some codes nearby, of whatever symmetry, are better, as at a saddle.
     `undecided`: neither was shown. Rotations and rattlers do not count. None where not examined."""
     local_minimum_reason: str | None
-    """What decided `local_minimum`, or why nothing did."""
+    """Reason for `local_minimum`, or why it is undecided."""
     margins: Margins | None = field(metadata=HIGHER)
     """The largest margins that losses on the sphere can satisfy with this classifier."""
     best_known: BestKnown | None
-    """The best known code of (d, K), or one that holds a code of that size; None where there is
-    none."""
+    """The best known code of (d, K), or a larger code that contains one of this size; None where
+    there is none."""
     status: ComparisonStatus | None = field(metadata=WORD)
-    """Compared with `best_known`, as in `compare`: a Tammes code by its largest cosine, a Softmax
+    """Comparison with `best_known`, as in `compare`: a Tammes code by its largest cosine, a Softmax
     Code by its distance. None for a feature model."""
     gap: float | None = field(metadata=LOWER)
     """max_cosine - best_known: negative is better. It is 0 within the rounding of best_known below
     it. Of lines the coherence counts in place of max_cosine. Of a Softmax Code
     1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
     optimum: Optimum | None
-    """How far the code can be from the best possible one; None where no bound applies."""
+    """Largest possible distance from the best possible code; None where no bound applies."""
     verdict: str | None
-    """How good the code is, in a sentence: beside the best known and the best possible distance."""
+    """Quality of the code in a sentence: compared with the best known and the best possible one."""
     start: Start | None
-    """The best code that gnc has without a search, beside which it searched; None without a search,
-    where gnc has none, and where a method, a start or rows were asked for."""
+    """The best code that gnc has without a search, which the search tried to improve; None without
+    a search, where gnc has none, and where a method, a start or fixed rows were requested."""
     seed: int
     """Seed of the search."""
     restarts: int = field(metadata=LOWER)
-    """Starts of the search in all, those that `--fixed` adds included. Without a search it is 0."""
+    """Number of starts of the search, including those that `--fixed` adds; 0 without a search."""
     batches: int
-    """Independent batches of starts: how often the code may have been found."""
+    """Number of independent batches of starts, each of which may have found the code."""
     hits: int | None
-    """Batches that ended in this value, polished; None if the code came from the best codes so far,
-    or if polishing takes too long."""
+    """Number of batches that ended in this value, polished; None if the code came from the best
+    codes so far, or if polishing takes too long."""
     steps: int = field(metadata=LOWER)
-    """Gradient steps in all. A batch of starts that descends together counts its steps once; with
-    `ufm` those of the polish count too."""
+    """Number of gradient steps. A batch of starts that descends together counts its steps once;
+    with `ufm` those of the polish count too."""
     out: str | None
-    """The file that the code was written to; None where there is none."""
+    """File that holds the code; None where none was written."""
     weights: Any = field(metadata=NOT_IN_JSON, repr=False, compare=False)
     """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
     object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
@@ -244,15 +244,16 @@ class SolveResult(Result):
     """The optimal features, one row per class, shape (K, d); None where not computed, or where time
     was up before the bracket of each class closed."""
     undecided: tuple[str, ...] = ()
-    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
+    """Keys of values that the time limit left undecided: gates on them end with exit code 4."""
     coherence: float | None = field(default=None, metadata=OMITTED_IF_NONE | LOWER)
-    """Of lines: the largest absolute cosine of two rows, which `lines` minimises."""
+    """Largest absolute cosine of two rows, which `lines` minimises; None for other problems."""
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
-    """Of the feature model only; its fields stand beside the others."""
+    """Measures of the feature model, whose fields are printed among the others; None for others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With a target: how the search itself ended."""
+    """Ending of the search itself; None without a target."""
     searched: bool = field(default=True, metadata=NOT_IN_JSON, repr=False)
-    """A search found the code, and not a theorem, algebra or a file of ours; never printed."""
+    """True if a search found the code, not a theorem, a construction or a stored file; never
+    printed."""
     extras: dict[str, Any] = field(
         default_factory=dict, metadata=NOT_IN_JSON, repr=False, compare=False
     )
@@ -261,7 +262,7 @@ class SolveResult(Result):
     command = "solve"
 
     def __repr__(self) -> str:
-        """The size, the certified distance, and how good the code is."""
+        """Return the size, the certified distance and the verdict."""
         rho, quality = self.rho_one_vs_rest, self.verdict or self.outcome.value
         ends = "" if rho is None else f", rho_one_vs_rest in [{rho.lower!r}, {rho.upper!r}]"
         if self.coherence is not None:
@@ -270,9 +271,10 @@ class SolveResult(Result):
 
     @property
     def distance(self) -> float:
-        """What the problem maximises: the certified one-vs-rest distance of a Softmax Code,
-        1 - max_cosine of a Tammes code, 1 - coherence of lines; NaN where not every pair was
-        seen.
+        """Value that the problem maximises.
+
+        It is the certified one-vs-rest distance of a Softmax Code, 1 - max_cosine of a Tammes code,
+        1 - coherence of lines; NaN where not every pair was compared.
         """
         if self.coherence is not None:
             return 1.0 - self.coherence
@@ -288,16 +290,16 @@ class SolveResult(Result):
         end = self.outcome
         if end is Outcome.TARGET_MISSED:
             end = self.ending or end
-        done = end in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
-        if done and self.optimum is not None and self.optimum.proved:
+        is_final = end in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
+        if is_final and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        behind = self.K > MAX_DENSE and beyond_descents(self.d, self.K, self.max_cosine or 0.0)
-        if end is Outcome.CONSTRUCTED and behind:
-            return "built from algebra; a descent of minutes ends far behind"
+        is_unbeaten = self.K > MAX_DENSE and beyond_descents(self.d, self.K, self.max_cosine or 0.0)
+        if end is Outcome.CONSTRUCTED and is_unbeaten:
+            return "algebraic construction; a descent of minutes ends far behind"
         advice, hits = end.advice, self.hits or 0
         stopped = end in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         if stopped and str(self.out).lower().endswith((".h5", ".hdf5")):
-            advice = "go on with --resume"
+            advice = "continue with --resume"
         if end not in (Outcome.CONVERGED, Outcome.TIME_LIMIT) or hits < 2:
             return advice
         if hits > 7:
@@ -320,40 +322,40 @@ class SolveSweep(Result):
     rows: tuple[SolveResult, ...]
     """One result per temperature, in the order given."""
     out: str | None
-    """The file that the codes were written to; None where there is none."""
+    """File that holds the code of the last temperature; None where none was written."""
     single: bool = field(default=False, metadata=NOT_IN_JSON)
-    """Whether there was one temperature, or none: the command prints the only row."""
+    """True if there was one temperature, or none: the command prints the only row."""
 
     command = "solve"
 
 
 @dataclass(frozen=True)
 class ConstructionRow:
-    """A code, or a family of codes, that algebra gives."""
+    """A construction: a code, or a family of codes."""
 
     name: str = field(metadata=LABEL)
-    """What `--construction` takes; a family shows its parameter as a letter."""
+    """Value of `--construction`; a family shows its parameter as a letter."""
     title: str
-    """What it is, in words; of a family with the range of its parameter."""
+    """Description in words; of a family with the range of its parameter."""
     d: str = field(metadata=LABEL | QUESTION)
-    """A number, or a family's formula; likewise K and max_cosine."""
+    """Dimension, a number or the formula of a family; likewise K and max_cosine."""
     K: str = field(metadata=LABEL | QUESTION)
     max_cosine: str
-    """Exact, as a formula."""
+    """Exact largest cosine, as a formula."""
     proven: bool | None
-    """Proved optimal for the Tammes problem; None for a family."""
+    """True if it is proved optimal for the Tammes problem; None for a family."""
     reference: str
-    """Who found it: the paper or book that has it."""
+    """Paper or book that describes the construction."""
     optimality: str | None = None
-    """Who proved it optimal; None where nobody has, and for a family."""
+    """Source of the proof of its optimality; None without one, and for a family."""
 
 
 @dataclass(frozen=True)
 class ConstructionList(Result):
-    """What `gnc solve --list-constructions` shows."""
+    """Result of `gnc solve --list-constructions`."""
 
     rows: tuple[ConstructionRow, ...]
-    """One per code, by d and K, then one per family."""
+    """One row per code, by d and K, then one per family."""
 
     command = "solve"
 

@@ -1,8 +1,7 @@
-"""One call of `solve`: it is turned into the values of a search, the way to a code is chosen,
-checked and taken, and the result written.
+"""One call of `solve`: choose the route to a code, check it and take it, and write the result.
 
-What only some ways need is imported where they are taken: a theorem loads no search, and nothing
-that reads or writes files is loaded where there are none.
+Modules that only some routes need are imported there: a theorem loads no search, and a call without
+files loads nothing that reads or writes them.
 """
 
 from dataclasses import replace
@@ -21,11 +20,11 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.effort import MAX_DENSE
 from gnc_cli.search.instance import Instance, Machine, Plan, fixed_rows, start_rows, target_distance
-from gnc_cli.search.request import STORED, Solve
+from gnc_cli.search.request import STORED_CODE, Solve
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (
     Algebra,
-    SearchBeside,
+    ImprovementSearch,
     StoredCode,
     Theorem,
     streamed,
@@ -57,9 +56,9 @@ def run_sweep(call: Solve) -> SolveSweep:
     if call.out is not None:
         from gnc_cli.search.files import OutFile
 
-        made = {"method": call.method, "command": call.command_line}
+        provenance = {"method": call.method, "command": call.command_line}
         replaces = call.force or call.resume
-        file = OutFile(call.out, instance, call.seed, made, force=replaces)
+        file = OutFile(call.out, instance, call.seed, provenance, force=replaces)
     earlier = None
     if file is not None and call.resume:
         earlier, tasks = file.read_start()
@@ -74,7 +73,7 @@ def run_sweep(call: Solve) -> SolveSweep:
     for tau in instance.tau[1:]:
         if deadline.expired:
             break
-        route = replace(route.beside(rows[-1]), instance=replace(instance, tau=(tau,)))
+        route = replace(route.start_from(rows[-1]), instance=replace(instance, tau=(tau,)))
         rows.append(route.solve(deadline, None))
     sweep = SolveSweep(
         seconds=deadline.elapsed,
@@ -94,9 +93,9 @@ def run_sweep(call: Solve) -> SolveSweep:
 
 
 def instance_of(call: Solve) -> Instance:
-    """Return the code that is sought: a named construction gives the size that is not given."""
+    """Return the requested code; a named construction gives a missing size."""
     d, K = call.d, call.K
-    if call.construction not in (None, STORED):
+    if call.construction not in (None, STORED_CODE):
         built = named_construction(call.construction, d or 0, K or 0)
         d, K = built.d, built.K
     return Instance(
@@ -113,13 +112,20 @@ def instance_of(call: Solve) -> Instance:
 
 
 def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, tasks: int) -> Route:
-    """Choose the way to the code: a construction or stored code that is named, theorem 3.3, the
-    feature model, the best code that gnc has where no search is likely to do better, a search
-    beside it, or a search alone.
+    """Choose the route to the code.
+
+    It is a named construction or stored code, theorem 3.3, the feature model, the best code that
+    gnc has where no search is likely to do better, that code with a search for a better one, or a
+    search alone.
 
     Args:
-        start: the user's start, or the code of an earlier call.
-        tasks: the number of tasks of a search that the earlier call did.
+        call: arguments of `solve`.
+        instance: requested code.
+        start: the user's start, or the code of an earlier call, shape (K, d).
+        tasks: number of tasks of a search that the earlier call did.
+
+    Raises:
+        UsageError: no such construction, or no stored code or lines of this size.
     """
     d, K = instance.d, instance.K
     plan = Plan(
@@ -133,12 +139,12 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
         device=call.device, threads=call.threads, workers=call.workers, cluster=call.cluster
     )
     values = instance, plan, machine
-    if call.construction == STORED:
+    if call.construction == STORED_CODE:
         stored = stored_entry(d, K)
         if stored is None:
             raise UsageError(
                 f"no coordinates of exactly d = {d:,}, K = {K:,} are stored; drop "
-                f"{spelled('construction', STORED)} to build or find a code"
+                f"{spelled('construction', STORED_CODE)} to build or find a code"
             )
         return StoredCode(*values, stored)
     if instance.problem == "ufm":
@@ -152,7 +158,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
             *values, named_construction(call.construction, d, K), call.out, call.plot is not None
         )
     if call.method != "auto" or call.init is not None or instance.restriction is not None:
-        return _search(values, start, tasks)  # only a descent gives that
+        return _search(values, start, tasks)  # only a descent handles these
     form = closed_form(d, K)
     if form is not None:
         return Theorem(*values, form)
@@ -162,10 +168,10 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     if stored is not None and (
         built is None or stored.max_cosine < built.cosine.value - TIE_TOLERANCE
     ):
-        known = StoredCode(*values, stored)
+        stored_code = StoredCode(*values, stored)
         if stored.proven and start is None:
-            return known
-        return SearchBeside(*values, known, search, call.resume)
+            return stored_code
+        return ImprovementSearch(*values, stored_code, search, call.resume)
     if built is None:
         return search
     algebra = Algebra(*values, built, call.out, call.plot is not None)
@@ -173,30 +179,30 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     if worth_a_search(instance, built, invited=invited) or (
         start is not None and not streamed(built)
     ):
-        return SearchBeside(*values, algebra, search, call.resume)
+        return ImprovementSearch(*values, algebra, search, call.resume)
     return algebra
 
 
 def _choose_lines(
     call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int
 ) -> Route:
-    """Choose the way to lines: a theorem, an antipodal construction, or a search, beside it."""
+    """Choose the route to lines: a theorem, an antipodal construction, a search, or both."""
     from gnc_cli.search.routes.lines import known_lines_route
 
-    given = call.method != "auto" or call.init is not None
-    known = None if given else known_lines_route(*values)
+    search_only = call.method != "auto" or call.init is not None
+    known_lines = None if search_only else known_lines_route(*values)
     if values[0].is_large:
-        if known is None:
+        if known_lines is None:
             lines = spelled("problem", "lines")
             raise UsageError(
                 f"{lines} requires K up to {MAX_DENSE}, as no construction has {values[0].K:,} "
                 f"lines in {values[0].d:,} dimensions; lower {spelled('K')}"
             )
-        return known
+        return known_lines
     search = _search(values, start, tasks)
-    if known is None:
+    if known_lines is None:
         return search
-    return SearchBeside(*values, known, search, call.resume)
+    return ImprovementSearch(*values, known_lines, search, call.resume)
 
 
 def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:

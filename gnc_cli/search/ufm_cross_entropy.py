@@ -23,8 +23,11 @@ from typing import Any
 import numpy as np
 
 _BLOCK_BYTES = 64 * 2**20
-_TEMPORARIES = 3  # arrays of the size of one block of logits that live at the same time
-_FAR = -30.0  # below it log(log(1 + e^m)) = m - e^m / 2 to the last bit
+"""Memory of a block of logits with its temporaries, in bytes."""
+_TEMPORARIES = 3
+"""Arrays of the size of a block of logits that exist at the same time."""
+_MIN_DIRECT_MARGIN = -30.0
+"""Smallest m of which log(log(1 + e^m)) is computed; below, it is m - e^m / 2 to the last bit."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +35,27 @@ class CrossEntropy:
     """Cross-entropy of one code, or of R codes where the arguments carried a leading axis R."""
 
     log_total: Any
-    """log of the sum of the losses over all samples, shape () or (R,); finite where the sum
+    """Log of the sum of the losses over all samples, shape () or (R,); finite where the sum
     itself underflows. The mean loss is `exp(log_total) / N`."""
     hardmax: Any
-    """max over samples i and classes j != y_i of <w_j - w_{y_i}, h_i> (eq. 5), () or (R,)."""
+    """Maximum over samples i and classes j != y_i of <w_j - w_{y_i}, h_i> (eq. 5), of shape () or
+    (R,)."""
     weights_gradient: Any
-    """d(tau * log_total) / dW, the shape of the weights."""
+    """Derivative d(tau * log_total) / dW, of the shape of the weights."""
     features_gradient: Any
-    """d(tau * log_total) / dH, the shape of the features."""
+    """Derivative d(tau * log_total) / dH, of the shape of the features."""
 
 
 def cross_entropy(
     weights: Any, features: Any, labels: Any, tau: Any, *, xp: Any = np
 ) -> CrossEntropy:
-    """Log of the total cross-entropy and the gradient of `tau * log_total`, in closed form.
+    """Compute the log of the total cross-entropy and the gradient of `tau * log_total`.
 
     Args:
-        weights: (K, d) or (R, K, d), K >= 2.
-        features: (N, d) or (R, N, d); rows need not be unit.
-        labels: (N,) integers in 0..K-1.
-        tau: positive temperature, a number or, for R codes, an array (R,).
+        weights: rows of the classifier, shape (K, d) or (R, K, d), K >= 2.
+        features: features, shape (N, d) or (R, N, d); rows need not be unit.
+        labels: class numbers, shape (N,), integers in 0..K-1.
+        tau: positive temperature, a number or, for R codes, an array of shape (R,).
         xp: `numpy`, or `torch` where the arrays are tensors (of one device and dtype).
 
     Cost: three matrix products of N K d multiplications; memory 64 MB beyond the arguments.
@@ -66,7 +70,7 @@ def cross_entropy(
         -1.0
     """
     column = _per_restart(tau)
-    # Made once: parts kept one by one between the blocks' arrays would tear the heap into holes.
+    # Allocated once: parts kept among the arrays of blocks would fragment the heap.
     features_gradient, slopes = xp.empty_like(features), xp.empty_like(features[..., :1])
     hardmax: Any = None
     total: Any = None  # log of the losses so far, shape (..., 1, 1)
@@ -106,9 +110,13 @@ def cross_entropy_curvature(
     log_total: float,
     directions: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Second derivative of `F = tau * log_total` along directions: (Euclidean) Hessian products.
+    """Compute (Euclidean) Hessian products: second derivatives of `F = tau * log_total`.
 
     Args:
+        weights: rows of the classifier, shape (K, d).
+        features: features, shape (N, d).
+        labels: class numbers, shape (N,).
+        tau: positive temperature.
         log_total: as returned by `cross_entropy` at the same point.
         directions: changes (dW, dH) of shapes (M, K, d) and (M, N, d): M directions at once.
 
@@ -129,11 +137,15 @@ def cross_entropy_curvature(
         # ds_ij, up to a constant per sample: the rows of `share` sum to zero.
         change = (h @ d_weights.swapaxes(-1, -2) + dh @ weights.T) / tau
         mean = np.sum(share * change, axis=-1, keepdims=True)  # d(wrong)
-        own = np.take_along_axis(change, np.broadcast_to(y[:, None], (lead, len(y), 1)), -1)
+        label_change = np.take_along_axis(
+            change, np.broadcast_to(y[:, None], (lead, len(y), 1)), -1
+        )
         p = share.copy()
         p[np.arange(len(y)), y] = 0.0
         # d(share) + share * d(log c), the drift of the total taken off at the end.
-        d_share = p * (change - own - mean) + share * (mean * np.exp(-_softplus(wrong, np)))
+        d_share = p * (change - label_change - mean) + share * (
+            mean * np.exp(-_softplus(wrong, np))
+        )
         total_w += (c * d_share).swapaxes(-1, -2) @ h + (c * share).T @ dh
         total_h[:, rows] = (c * d_share) @ weights + (c * share) @ d_weights
         gradient_w += (c * share).T @ h
@@ -143,32 +155,32 @@ def cross_entropy_curvature(
 
 
 def _samples(weights: Any, features: Any, labels: Any, tau: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Margins (own class -inf), log-sum-exp over the wrong classes (.., B, 1), and p - onehot."""
+    """Return margins (-inf at the label), log-sum-exp of wrong classes (.., B, 1), p - onehot."""
     scores = features @ xp.swapaxes(weights, -1, -2)
-    where = {} if xp is np else {"device": labels.device}
-    own = labels[:, None] == xp.arange(scores.shape[-1], **where)
-    correct = xp.sum(xp.where(own, scores, 0.0), axis=-1, keepdims=True)
-    margins = xp.where(own, -math.inf, scores - correct)
+    options = {} if xp is np else {"device": labels.device}
+    is_label = labels[:, None] == xp.arange(scores.shape[-1], **options)
+    correct = xp.sum(xp.where(is_label, scores, 0.0), axis=-1, keepdims=True)
+    margins = xp.where(is_label, -math.inf, scores - correct)
     peak = xp.amax(margins, axis=-1, keepdims=True)
     share = xp.exp((margins - peak) / tau)
     sums = xp.sum(share, axis=-1, keepdims=True)
     wrong = peak / tau + xp.log(sums)
-    return margins, wrong, xp.where(own, -1.0, share / sums)
+    return margins, wrong, xp.where(is_label, -1.0, share / sums)
 
 
 def _softplus(m: Any, xp: Any) -> Any:
-    """log(1 + e^m) without overflow."""
+    """Return log(1 + e^m) without overflow."""
     return xp.clip(m, 0.0, None) + xp.log1p(xp.exp(-abs(m)))
 
 
 def _log_softplus(m: Any, xp: Any) -> Any:
-    """log(log(1 + e^m)), accurate where e^m underflows."""
-    near = xp.log(_softplus(xp.clip(m, _FAR, None), xp))
-    return xp.where(m < _FAR, m - 0.5 * xp.exp(xp.clip(m, None, 0.0)), near)
+    """Return log(log(1 + e^m)), accurate where e^m underflows."""
+    direct = xp.log(_softplus(xp.clip(m, _MIN_DIRECT_MARGIN, None), xp))
+    return xp.where(m < _MIN_DIRECT_MARGIN, m - 0.5 * xp.exp(xp.clip(m, None, 0.0)), direct)
 
 
 def _log_sigmoid(m: Any, xp: Any) -> Any:
-    """log of the derivative of log(1 + e^m)."""
+    """Return the log of the derivative of log(1 + e^m)."""
     return m - _softplus(m, xp)
 
 
@@ -177,7 +189,7 @@ def _per_restart(tau: Any) -> Any:
 
 
 def _blocks(weights: Any, features: Any) -> list[slice]:
-    """Slices of samples whose logits, with temporaries, fit in `_BLOCK_BYTES`."""
+    """Return slices of samples whose logits, with temporaries, fit in `_BLOCK_BYTES`."""
     samples = features.shape[-2]
     lead = math.prod(weights.shape[:-2])
     row = _TEMPORARIES * weights.dtype.itemsize * weights.shape[-2] * lead

@@ -23,52 +23,58 @@ from gnc_cli.search.annealing import geoopt, riemannian_adam
 from gnc_cli.search.ufm_cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
 
 _FIRST_RATE = 0.1
-_ANNEALED = 0.7
-"""Share of the steps in which tau falls; the others run at the tau that the user asks for."""
+"""Learning rate of the first step."""
+_ANNEALING_SHARE = 0.7
+"""Share of the steps in which tau falls; the others run at the requested tau."""
 _TIME_SHARE = 0.6
-"""Share of a time limit that the descent may use."""
+"""Share of a time limit that the descent may use; the polish needs the rest."""
 
 
 @dataclass(frozen=True)
 class UfmObjective:
-    """Value, gradient and curvature at stacked points X (K + N, d)."""
+    """Objective of the feature model at stacked points X, shape (K + N, d)."""
 
     K: int
     labels: np.ndarray
-    """(N,) integers in 0..K-1."""
+    """Class numbers, shape (N,), integers in 0..K-1."""
     tau: float
     weight_decay: float | None
-    """None: rows of X are unit vectors."""
+    """Factor lambda of eq. B.1; None if rows of X are unit vectors."""
 
     @property
     def on_sphere(self) -> bool:
-        """Rows are unit vectors."""
+        """True if rows are unit vectors."""
         return self.weight_decay is None
 
     def retract(self, x: np.ndarray) -> np.ndarray:
-        """The nearest point of the feasible set."""
+        """Return the closest point of the feasible set, shape (..., K + N, d)."""
         return x / np.linalg.norm(x, axis=-1, keepdims=True) if self.on_sphere else x
 
     def project(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """The tangent part of g at x."""
+        """Return the tangent part of g at x, both of shape (..., K + N, d)."""
         return g - np.sum(g * x, axis=-1, keepdims=True) * x if self.on_sphere else g
 
     def cross_entropy(self, x: np.ndarray) -> CrossEntropy:
-        """Cross-entropy of the stacked point."""
+        """Compute the cross-entropy of the stacked point, shape (K + N, d)."""
         return cross_entropy(x[: self.K], x[self.K :], self.labels, self.tau)
 
     def value(self, x: np.ndarray) -> float:
-        """The objective."""
+        """Return the objective at x, shape (K + N, d)."""
         return self.value_and_gradient(x)[0]
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its Euclidean gradient (K + N, d)."""
+        """Return the objective and its Euclidean gradient, shape (K + N, d)."""
         value, gradient = self.evaluate(x, self.labels, self.tau)
         return float(value), gradient
 
     def evaluate(self, x: Any, labels: Any, tau: Any, xp: Any = np) -> tuple[Any, Any]:
-        """Objective and gradient of x (K + N, d), or of (R, K + N, d) with temperatures (R,); in
-        NumPy, or in `torch` where the arrays are tensors.
+        """Return the objective and its gradient, in NumPy, or in `torch` for tensors.
+
+        Args:
+            x: point, shape (K + N, d) or (R, K + N, d).
+            labels: class numbers, shape (N,).
+            tau: temperature, or temperatures of shape (R,).
+            xp: `numpy` or `torch`.
         """
         ce = cross_entropy(x[..., : self.K, :], x[..., self.K :, :], labels, tau, xp=xp)
         gradient = xp.concatenate([ce.weights_gradient, ce.features_gradient], axis=-2)
@@ -79,15 +85,15 @@ class UfmObjective:
         return value, (mean / tau)[..., None, None] * gradient + self.weight_decay * x
 
     def riemannian_gradient(self, x: np.ndarray) -> np.ndarray:
-        """The tangent part of the gradient (K + N, d)."""
+        """Return the tangent part of the gradient, shape (K + N, d)."""
         return self.project(x, self.value_and_gradient(x)[1])
 
     def stationarity(self, x: np.ndarray) -> float:
-        """Largest absolute component of the Riemannian gradient."""
+        """Return the largest absolute component of the Riemannian gradient."""
         return float(np.abs(self.riemannian_gradient(x)).max())
 
     def curvature(self, x: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Riemannian Hessian at x along M tangent directions, both (M, K + N, d)."""
+        """Return the Riemannian Hessian at x along M tangent directions, both (M, K + N, d)."""
         ce = self.cross_entropy(x)
         parts = directions[:, : self.K], directions[:, self.K :]
         bent = np.concatenate(
@@ -98,19 +104,21 @@ class UfmObjective:
         )
         gradient = np.concatenate([ce.weights_gradient, ce.features_gradient])
         if self.weight_decay is None:
-            return self.project(x, bent) - np.sum(x * gradient, -1, keepdims=True) * directions
+            return np.asarray(
+                self.project(x, bent) - np.sum(x * gradient, -1, keepdims=True) * directions
+            )
         # The mean loss is exp(F / tau) / N: chain rule.
         mean = float(np.exp(ce.log_total)) / len(self.labels) / self.tau
         slope = np.einsum("mpd,pd->m", directions, gradient)[:, None, None] / self.tau
-        return mean * (bent + slope * gradient) + self.weight_decay * directions
+        return np.asarray(mean * (bent + slope * gradient) + self.weight_decay * directions)
 
 
 def random_starts(
     d: int, K: int, labels: np.ndarray, restarts: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Starts (R, K + N, d), unit rows, and each restart's first temperature (R,) in 0.01..1.
+    """Return starts (R, K + N, d), unit rows, and the first temperature of each, (R,), in 0.01..1.
 
-    Features begin near their class weight in even restarts, anywhere in odd ones.
+    Features begin close to their class weight in even restarts, anywhere in odd ones.
     """
     x = np.empty((restarts, K + len(labels), d))
     first = np.empty(restarts)
@@ -133,14 +141,19 @@ def descend(
     device: str,
     threads: int,
 ) -> tuple[list[np.ndarray], int]:
-    """Anneal every start, as `random_starts` makes them, to the objective's tau.
+    """Anneal every start to the tau of the objective.
 
     Args:
-        steps: of each restart. Under a time limit the same schedule is walked through faster.
+        objective: objective to minimise.
+        starts: starts (R, K + N, d) and first temperatures (R,), as from `random_starts`.
+        steps: steps of each restart; under a time limit the same schedule takes fewer.
+        deadline: end of the time, of which the descent takes `_TIME_SHARE`.
         report: called with (step, lowest objective over the restarts at their present tau).
+        device: device of torch.
+        threads: threads on a CPU.
 
     Returns:
-        The end points (K + N, d) of the restarts that stayed finite, and the steps taken.
+        The end points (K + N, d) of the restarts that stayed finite, and the number of steps.
     """
     import torch
 
@@ -153,15 +166,15 @@ def descend(
     # Adam's eps only guards 0 / 0: rows with gradients of 1e-50 are real on the sphere.
     optimizer = riemannian_adam(x, lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10)
     last_rate = min(1e-3, 0.05 * objective.tau) if objective.on_sphere else 1e-3
-    allowed, began = _TIME_SHARE * deadline.remaining, deadline.elapsed
-    step, done = 0, 0.0
+    allowed, start = _TIME_SHARE * deadline.remaining, deadline.elapsed
+    step, share = 0, 0.0
     with limit_threads(threads), torch.no_grad():
-        while done < 1.0 and not deadline.expired:
-            done = max(step / steps, (deadline.elapsed - began) / allowed if allowed > 0 else 1.0)
-            # In the logarithm, from each restart's first temperature to the asked one.
-            left = max(0.0, 1.0 - done / _ANNEALED)
-            tau = objective.tau * np.maximum(first / objective.tau, 1.0) ** left
-            rate = _FIRST_RATE * (last_rate / _FIRST_RATE) ** min(done, 1.0)
+        while share < 1.0 and not deadline.expired:
+            share = max(step / steps, (deadline.elapsed - start) / allowed if allowed > 0 else 1.0)
+            # Linear in the logarithm, from the first temperature of each restart to the last.
+            remaining = max(0.0, 1.0 - share / _ANNEALING_SHARE)
+            tau = objective.tau * np.maximum(first / objective.tau, 1.0) ** remaining
+            rate = _FIRST_RATE * (last_rate / _FIRST_RATE) ** min(share, 1.0)
             optimizer.param_groups[0]["lr"] = rate
             values, x.grad = objective.evaluate(x, labels, torch.tensor(tau, device=place), torch)
             optimizer.step()

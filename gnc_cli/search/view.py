@@ -1,4 +1,4 @@
-"""The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
+"""The tables of `gnc solve`: a code, a sweep over the temperature, the constructions."""
 
 from gnc_cli.console.details import details
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -30,47 +30,51 @@ _COLOURS = {
     Outcome.TARGET_MISSED: "red",
     Outcome.INTERRUPTED: "red",
 }
-_SHOWN = ("min_angle_deg", "best_known.figure", "verdict", "outcome", "tau", "gnc2")
-"""Figures that stand in remarks, in the title and in what is said below."""
-_COMPARED = {"softmax": "distance", "lines": "coherence"}
-"""What is compared with the best known, by problem; of others the largest cosine."""
+_SUMMARISED = ("min_angle_deg", "best_known.figure", "verdict", "outcome", "tau", "gnc2")
+"""Keys that remarks, the title or the notes below the table have already."""
+_MEASURES = {"softmax": "distance", "lines": "coherence"}
+"""Measure compared with the best known code, by problem; for others the largest cosine."""
 _EFFORT = ("seed", "restarts", "batches", "hits", "steps")
+"""Keys of a search, which a code without one lacks."""
 
 
 def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
-    """The tables for a person; `verbose` ones have every figure and the keys of the JSON."""
+    """Return the tables of a result; `verbose` ones have every value and the keys of the JSON."""
     if isinstance(result, ConstructionList):
         return [_constructions(result)]
     if isinstance(result, SolveSweep):
         if result.rows[0].ufm is None:  # a problem without a temperature: one row
             return view(result.rows[0], verbose)
         return [_sweep(result)]
-    sheet = _code(result, verbose)
-    skipped = _SHOWN if result.searched else (*_SHOWN, *_EFFORT)
-    further = [details(result, [sheet], *skipped)] if verbose else []
-    return [sheet, *further, Table(notes=_endings(result))]
+    summary = _code(result, verbose)
+    skipped = _SUMMARISED if result.searched else (*_SUMMARISED, *_EFFORT)
+    remaining = [details(result, [summary], *skipped)] if verbose else []
+    return [summary, *remaining, Table(notes=_endings(result))]
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    known, softmax = [_best_known(r, r.best_known)] if r.best_known else [], r.problem == "softmax"
+    references, softmax = (
+        [_best_known(r, r.best_known)] if r.best_known else [],
+        r.problem == "softmax",
+    )
     rows = [
         ("distances", "undecided", "not every pair of points was compared", "rho_one_vs_rest"),
-        *known,
+        *references,
     ]
     if r.coherence is not None:
         angle = f"minimal angle {r.min_angle_deg:.8f} degrees"
-        rows = [("coherence", decimals(r.coherence), angle, "coherence"), *known]
+        rows = [("coherence", decimals(r.coherence), angle, "coherence"), *references]
     elif r.rho_one_vs_rest is not None:
         rho, angle = r.rho_one_vs_rest, f"minimal angle {r.min_angle_deg:.8f} degrees"
         rows = [
             ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
-            *(known if softmax else []),
+            *(references if softmax else []),
             ("largest cosine", decimals(r.max_cosine), angle, "max_cosine"),
-            *([] if softmax else known),
+            *([] if softmax else references),
         ]
     if r.ufm is not None and r.ufm.hardmax_gap is not None:
-        most = "at most: loss above its tau -> 0 limit"
-        rows.append(("HardMax gap", short(r.ufm.hardmax_gap.upper), most, "hardmax_gap"))
+        remark = "at most: loss above its tau -> 0 limit"
+        rows.append(("HardMax gap", short(r.ufm.hardmax_gap.upper), remark, "hardmax_gap"))
     rows.append(_origin(r))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
@@ -80,11 +84,11 @@ def _code(r: SolveResult, verbose: bool) -> Table:
 
 
 def _endings(r: SolveResult) -> list[Cell]:
-    """How good the code is, and how the search ended where that says more."""
+    """Return the verdict on the code, and the ending of the search where that adds to it."""
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     settled = r.optimum is not None and r.optimum.proved and not r.searched
-    found_before = r.start is not None and r.outcome in (Outcome.STORED, Outcome.CONSTRUCTED)
-    if not (settled or found_before):
+    unimproved = r.start is not None and r.outcome in (Outcome.STORED, Outcome.CONSTRUCTED)
+    if not (settled or unimproved):
         notes.append((_ending(r.outcome, "bold "), f": {r.advice}"))
     return notes
 
@@ -93,36 +97,37 @@ def _ending(outcome: Outcome, weight: str = "") -> Styled:
     return Styled(outcome.value.replace("_", " "), weight + _COLOURS.get(outcome, "yellow"))
 
 
-def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
-    """The best known value of what the problem maximises: a code with the largest cosine t has a
-    one-vs-rest distance of 1 - t or more.
+def _best_known(r: SolveResult, code: BestKnown) -> tuple[str, str, str, str]:
+    """Return the row of the best known value of the measure that the problem maximises.
+
+    A code with the largest cosine t has a one-vs-rest distance of 1 - t or more.
     """
     softmax = r.problem == "softmax"
-    named = known.kind == "construction" and not r.searched  # stands below
+    is_origin = code.kind == "construction" and not r.searched  # named in the row of the origin
     parts = []
-    if (known.d, known.K) != (r.d, r.K) or not named:
-        parts.append(cite(known.source))
-    parts.append(standing(known.proven, known.optimality))
-    parts += [known.table] if known.table else []
-    name = f"best known {_COMPARED.get(r.problem, 'cosine')}"
-    value = published(known.figure, distance=softmax)
+    if (code.d, code.K) != (r.d, r.K) or not is_origin:
+        parts.append(cite(code.source))
+    parts.append(standing(code.proven, code.optimality))
+    parts += [code.table] if code.table else []
+    name = f"best known {_MEASURES.get(r.problem, 'cosine')}"
+    value = published(code.figure, distance=softmax)
     return name, value, ", ".join(parts), "" if softmax else "best_known.max_cosine"
 
 
 def _origin(r: SolveResult) -> tuple[str, str, str, str]:
-    """What found the code, what a search added to the code known before, and with which effort."""
+    """Return the row of the origin: its name, the gain over the known code, and the effort."""
     kind, _, name = r.origin.partition(": ")
-    named = name.partition(",")[0].partition(" (")[0]
-    if kind.endswith("stored code"):  # of which the best known code says where it is from
-        named = (
+    label = name.partition(",")[0].partition(" (")[0]
+    if kind.endswith("stored code"):  # its source is in the row of the best known code
+        label = (
             name.partition(", found by")[0].removeprefix("found by ")
             if kind == "stored code"
             else ""
         )
-    parts, starts = [named] if named else [], plural(r.restarts, "start")
+    parts, starts = [label] if label else [], plural(r.restarts, "start")
     if r.start is not None and r.searched:
-        known = r.start.origin.partition(": ")[0]
-        parts.append(f"{r.start.gain:.2g} better than the {known}")
+        start_kind = r.start.origin.partition(": ")[0]
+        parts.append(f"{r.start.gain:.2g} better than the {start_kind}")
     elif r.start is not None and r.steps:
         parts.append(f"{starts} found none better")
     if r.searched and r.steps:
@@ -149,17 +154,17 @@ def _sweep(sweep: SolveSweep) -> Table:
         )
     size = f"d = {count(sweep.d)}, K = {count(sweep.K)}"
     title = f"{TITLES[sweep.problem]}   {size}, {plural(len(rows), 'row')}"
-    written = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]
+    notes = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]
     headings = ("tau", "one-vs-rest", "max cosine", "GNC1", "GNC3", "HardMax gap", "outcome")
-    return Table(title, headings, rows, notes=written, text=frozenset({6}))
+    return Table(title, headings, rows, notes=notes, text=frozenset({6}))
 
 
 def _constructions(constructions: ConstructionList) -> Table:
-    """Two lines per code: names are to be typed again and must not be cut."""
+    """Return two lines per code: a table would cut names, which users copy."""
     lines: list[Cell] = []
     for row in constructions.rows:
-        figures = f"   d = {row.d}, K = {row.K}, largest cosine {row.max_cosine}"
+        values = f"   d = {row.d}, K = {row.K}, largest cosine {row.max_cosine}"
         proved = f"; proved optimal: {row.optimality}" if row.optimality else ""
-        lines.append((Styled(row.name, "bold"), figures))
+        lines.append((Styled(row.name, "bold"), values))
         lines.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
     return Table("Constructions: gnc solve --construction NAME", sentences=lines)

@@ -15,7 +15,7 @@ from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_codes, stored_
 from gnc_cli.known_codes.table import data_folder, numerical_codes
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import run as run_module
-from gnc_cli.search.routes.construction import SearchBeside, StoredCode
+from gnc_cli.search.routes.construction import ImprovementSearch, StoredCode
 from gnc_cli.search.routes.search import Search
 from tests.problems import route_of
 
@@ -72,7 +72,7 @@ def test_a_part_of_fewer_dimensions_has_zeros() -> None:
 def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int) -> None:
     """What it begins with is as good as the lower end; only figures without coordinates are not."""
     route = route_of(d=d, K=K)
-    route = route.known if isinstance(route, SearchBeside) else route
+    route = route.base if isinstance(route, ImprovementSearch) else route
     known, built = best(d, K), constructed(d, K)
     (row,) = bounds(d, K).best
     if type(route).__name__ == "Search":  # nothing has coordinates

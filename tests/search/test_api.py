@@ -157,7 +157,9 @@ def test_an_interruption_is_told(tmp_path: Path) -> None:
 def test_what_time_left_open_is_neither_0_nor_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnc_cli.search.routes.search._QUICK", 0)  # certificates obey the deadline
+    monkeypatch.setattr(
+        "gnc_cli.search.routes.search._MAX_QUICK_POINTS", 0
+    )  # certificates obey the deadline
     stop = threading.Event()
     stop.set()
     out = tmp_path / "code.h5"
@@ -309,7 +311,7 @@ def test_resume_without_a_file_begins_and_says_so(
 ) -> None:
     file = tmp_path / "code.hdf5"
     result = quick(3, 7, method="descent", out=file, resume=True)
-    assert f"{str(file)!r} does not exist yet; starting a new file" in caplog.messages
+    assert f"{str(file)!r} does not exist yet; starting without it" in caplog.messages
     assert result.outcome is Outcome.CONVERGED and read_code(file).state
 
 
@@ -368,8 +370,8 @@ def test_a_start_with_equal_rows_ends(restarts: int) -> None:
 
 def test_advice_fits_what_was_given() -> None:
     ended = code(outcome=Outcome.TIME_LIMIT, hits=0)
-    assert ended.advice == "raise --time-limit, or write --out FILE.h5 and go on with --resume"
+    assert ended.advice == "raise --time-limit, or write --out FILE.h5 and continue with --resume"
     assert replace(ended, out="code.npz").advice == ended.advice
-    assert replace(ended, out="code.h5").advice == "go on with --resume"
+    assert replace(ended, out="code.h5").advice == "continue with --resume"
     found = replace(ended, hits=3, batches=5, out="code.h5").advice
-    assert found == "3 of 5 independent batches of starts found this code; go on with --resume"
+    assert found == "3 of 5 independent batches of starts found this code; continue with --resume"

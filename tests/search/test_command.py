@@ -83,7 +83,7 @@ def test_a_code_whose_pairs_were_not_all_seen_is_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No figure of it is a number: not in JSON, the table, a picture, a gate or the file."""
-    monkeypatch.setattr(large_scale, "_GRACE", 0.0)
+    monkeypatch.setattr(large_scale, "_GRACE_SECONDS", 0.0)
     out, picture = tmp_path / "open.h5", tmp_path / "open.png"
     words = ("--d", 7, "--K", 3000, "--method", "descent", "--time-limit", "0.001")
     result = solved(*words, "--out", out, "--plot", picture)

@@ -23,16 +23,17 @@ class KnownLines(Route):
     origin: str
     outcome: Outcome
     coherence: float | None = None
-    """Where it is known exactly."""
+    """Exact coherence; None to compute it."""
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        """Certify the lines."""
         course = Course(origin=self.origin, outcome=self.outcome, searched=False)
         seconds, exact = deadline.elapsed, self.coherence
         return self.record(self.weights, None, course, seconds, coherence=exact)
 
 
 def known_lines_route(instance: Instance, plan: Plan, machine: Machine) -> KnownLines | None:
-    """Return the way to the best lines that need no search, or None."""
+    """Return the route to the best lines that need no search, or None."""
     d, K = instance.d, instance.K
     if closed_coherence(d, K) is not None:
         angles = np.pi * np.arange(K)[:, None] / K

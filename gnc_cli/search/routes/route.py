@@ -1,4 +1,4 @@
-"""What every way to a code has: how it runs, what memory it takes, and the record it ends in."""
+"""A route to a code: its check of memory, its run, and the record in which it ends."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,59 +17,64 @@ from gnc_cli.search.result import Course, Margins, SolveResult, UfmMeasures
 from gnc_cli.search.verdict import add_verdict
 
 TOLERANCE = 1e-7
-"""Default of rattlers and contacts, on distances, where the polish reached far below it."""
+"""Default tolerance of rattlers and contacts, on distances: far above the error of a polish."""
 TOLERANCE_ROUGH = 1e-4
-"""Where nothing was polished."""
+"""Tolerance of rattlers and contacts, on distances, for codes without a polish."""
 
-_OF_ALL_PAIRS = [
+_PAIR_FIELDS = [
     *("max_cosine", "min_angle_deg", "rho_one_vs_one", "rho_one_vs_rest", "rattlers", "contacts"),
     "margins",
 ]
-"""Figures that need a look at every pair of points."""
+"""Values that need every pair of points to be compared."""
 
 Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, int] | None]]], None]
-"""Called often with what makes the best code so far, with its seed and number of tasks;
-keeps them now and then."""
+"""Function that saves the best code so far where a save is due. Its argument makes the code, shape
+(K, d), with its seed and number of tasks."""
 
 
 @dataclass(frozen=True)
 class Route(ABC):
-    """One way to a code."""
+    """One route to a code."""
 
     instance: Instance
     plan: Plan
     machine: Machine
 
     advice: ClassVar[str] = "lower --K or --d"
-    """What to do where it does not fit."""
+    """Next step where the memory does not suffice."""
 
     @property
     def description(self) -> str:
-        """The work, in messages."""
+        """Description of the work in messages."""
         return f"a code of K={self.instance.K} points in d={self.instance.d}"
 
     @property
     def memory(self) -> float:
-        """Bytes that it takes at most: unless a route says more, those of the certificate."""
+        """Largest memory, in bytes: that of the certificate, unless a route needs more."""
         d, K = self.instance.d, self.instance.K
         return (60.0 if K <= EVERY_CLASS else 28.0) * K * d + 250.0 * K
 
     def check(self) -> None:
-        """Refuse what this machine cannot hold.
+        """Refuse a code that this machine cannot hold.
 
         Raises:
-            UnavailableError: it lacks the memory, or the disk.
-            UsageError: the result cannot be given in the form asked for.
+            UnavailableError: the memory or the disk does not suffice.
+            UsageError: the result cannot be returned in the requested form.
         """
         check_memory(self.memory, self.description, self.advice)
 
-    def beside(self, known: SolveResult) -> "Route":
-        """The same way, beginning with a known code where it can."""
+    def start_from(self, code: SolveResult) -> "Route":
+        """Return the same route with a code as its start, where it has one."""
         return self
 
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        """Find the code and certify it."""
+        """Find the code and certify it.
+
+        Args:
+            deadline: end of the time, a signal included.
+            save: function that saves the best code so far; None without a file.
+        """
 
     def record(
         self,
@@ -82,17 +87,21 @@ class Route(ABC):
         ufm: UfmMeasures | None = None,
         coherence: float | None = None,
     ) -> SolveResult:
-        """The result, with what there is to say of the code.
+        """Return the result with its verdict.
 
         Args:
-            certificate: None for lines, and where the search was stopped before every pair was
-                seen.
-            features: in place of the certificate's.
-            coherence: of lines, where it is known exactly.
+            weights: the code, shape (K, d).
+            certificate: certificate of the code; None for lines, and where the search was stopped
+                before every pair was compared.
+            course: origin and effort.
+            seconds: duration of the solve.
+            features: features, shape (n K, d), in place of those of the certificate.
+            ufm: measures of the feature model.
+            coherence: coherence of lines where it is exact; None to compute it.
         """
         second, gain, extras = course.second, course.first_order_gain, {"history": course.history}
-        figures: dict[str, Any] = dict.fromkeys(_OF_ALL_PAIRS)
-        undecided = (*_OF_ALL_PAIRS, "status", "gap", "optimum")
+        values: dict[str, Any] = dict.fromkeys(_PAIR_FIELDS)
+        undecided = (*_PAIR_FIELDS, "status", "gap", "optimum")
         if certificate is not None:
             classes, rho = certificate.classes, certificate.rho_one_vs_rest
             extras |= {
@@ -102,7 +111,7 @@ class Route(ABC):
                 "rattlers_one_vs_one": certificate.rattles_one_vs_one,
                 "rattlers_one_vs_rest": None if classes is None else classes.rattles,
             }
-            figures = {
+            values = {
                 "max_cosine": certificate.max_cosine,
                 "min_angle_deg": float(np.degrees(certificate.min_angle)),
                 "rho_one_vs_one": certificate.rho_one_vs_one,
@@ -116,7 +125,7 @@ class Route(ABC):
             coherence, angle, pairs = line_measures(weights, TOLERANCE, coherence)
             extras["contact_pairs"], undecided = pairs, ()
             contacts = line_contacts(pairs)
-            figures |= {"min_angle_deg": angle, "contacts": contacts}
+            values |= {"min_angle_deg": angle, "contacts": contacts}
         result = SolveResult(
             seconds=seconds,
             version=__version__,
@@ -144,7 +153,7 @@ class Route(ABC):
             weights=weights,
             features=certificate.features if certificate and features is None else features,
             undecided=undecided,
-            **figures,
+            **values,
             coherence=coherence,
             ufm=ufm,
             searched=course.searched,

@@ -1,4 +1,4 @@
-"""Searches, certified: over many basins, or one descent where a K x K matrix is too large."""
+"""Certified searches: from many starts, or one descent where a K x K matrix is too large."""
 
 from dataclasses import dataclass, replace
 
@@ -10,27 +10,28 @@ from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
-from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
+from gnc_cli.runtime.threads import accelerator, available_cores
 from gnc_cli.search.effort import MAX_UNKNOWNS, batch_size
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save
 from gnc_cli.search.solver import solve_code
 from gnc_cli.search.verdict import proved_upper_end
 
-_OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
-_QUICK, _QUICK_NUMBERS = 500, 20_000
-"""Up to this K and K d the certificate takes a moment and is made whole, whatever the time limit.
-"""
-_SAME = 1e-9
-"""Distances this near are those of one code."""
-_CERTIFICATE = 30.0
-"""Most seconds of the certificate of a larger code."""
-_PROVED_DIGITS = 1e-11
-"""What proved figures and the values of a search agree to."""
-_PROCESS = 250e6
-"""Bytes of a process with its libraries."""
-_WRITING = 4.0
-"""Seconds kept for writing a large code, a fifth of the limit at most."""
+_POLISH_FIELDS = ("stationarity", "first_order_gain", "local_minimum")
+"""Values that are undecided where the time ends before the polish."""
+_MAX_QUICK_POINTS, _MAX_QUICK_NUMBERS = 500, 20_000
+"""Largest K and K d whose certificate takes a moment: it is completed, whatever the time limit."""
+_TIE_TOLERANCE = 1e-9
+"""Largest difference of equal distances: stored coordinates are rounded."""
+_MAX_CERTIFICATE_SECONDS = 30.0
+"""Longest certificate of a larger code, in seconds: one that ends earlier has wider brackets, still
+valid."""
+_PROOF_TOLERANCE = 1e-11
+"""Largest difference of a proved optimum and a polished code that attains it, by rounding."""
+_PROCESS_BYTES = 250e6
+"""Memory of a process with its libraries, in bytes."""
+_WRITING_SECONDS = 4.0
+"""Time reserved for writing a large code, in seconds; a fifth of the limit at most."""
 
 
 @dataclass(frozen=True)
@@ -40,44 +41,46 @@ class Search(Route):
     advice = "lower --K, --d or --workers"
 
     start: np.ndarray | None = None
-    """The first start: the user's, a known code, or the code of an earlier call."""
+    """First start, shape (K, d): the user's, a known code, or the code of an earlier call."""
     origin: str = ""
     """Origin of a known code; empty for others."""
     tasks: int = 0
     """Number of tasks that earlier calls have done with this seed."""
 
-    def beside(self, known: SolveResult) -> Route:
+    def start_from(self, code: SolveResult) -> Route:
+        """Return this search, with a code as its start unless its start is better."""
         start = self.start
         if start is not None and self.instance.is_lines:
             start = antipodes(start)
-        if start is not None and 1.0 - max_cosine(start) > known.distance + _SAME:
-            return self  # an earlier call came further
-        return replace(self, start=known.weights, origin=known.origin)
+        if start is not None and 1.0 - max_cosine(start) > code.distance + _TIE_TOLERANCE:
+            return self  # the code of an earlier call is better
+        return replace(self, start=code.weights, origin=code.origin)
 
     @property
     def memory(self) -> float:
-        """In each process a batch of descents with their pairs, and the matrix of a polish."""
+        """Largest memory, in bytes: a batch of descents with pairs, and a polish, per process."""
         r = self.instance
         rows = (2 if r.separate or r.is_lines else 1) * r.K
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
         workers = self.machine.processes
-        one = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
-        return max(super().memory, workers * one + (workers - 1) * _PROCESS)
+        process = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
+        return max(super().memory, workers * process + (workers - 1) * _PROCESS_BYTES)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        """Search from many starts; a code whose optimality is proved ends the search."""
         instance, machine = self.instance, self.machine
         d, K, device = instance.d, instance.K, str(accelerator(machine.device) or "cpu")
         target_distance = self.plan.target_distance
         if np.isinf(target_distance) and instance.restriction is None:
-            # A code that reaches what is proved leaves nothing to search for.
-            target_distance = proved_upper_end(d, K, instance.quantity) - _PROVED_DIGITS
+            # A code that attains the proved bound ends the search.
+            target_distance = proved_upper_end(d, K, instance.quantity) - _PROOF_TOLERANCE
 
         def save_best(weights: np.ndarray, tasks: int) -> None:
             if save is not None:
                 save(lambda: (weights, {"seed": self.plan.seed, "starts": tasks}))
 
-        quick = K <= _QUICK and K * d <= _QUICK_NUMBERS
+        quick = K <= _MAX_QUICK_POINTS and K * d <= _MAX_QUICK_NUMBERS
         # This process alone feeds a GPU.
         pool = Pool(machine.processes, machine.cluster) if device == "cpu" else Pool(1)
         with machine.limited_threads(K**2 * d), pool:
@@ -97,13 +100,15 @@ class Search(Route):
                 else certify_code(
                     solution.weights,
                     tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
-                    deadline=None if quick else deadline.limited(_CERTIFICATE),
+                    deadline=None if quick else deadline.limited(_MAX_CERTIFICATE_SECONDS),
                 )
             )
         result = self.record(solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         undecided = [
-            name for name in _OF_A_POLISH if stopped and getattr(result, name) in (None, UNDECIDED)
+            name
+            for name in _POLISH_FIELDS
+            if stopped and getattr(result, name) in (None, UNDECIDED)
         ]
         return replace(
             result,
@@ -114,38 +119,27 @@ class Search(Route):
 
 @dataclass(frozen=True)
 class LargeSearch(Route):
-    """One blocked descent that never holds a K x K matrix, certified by its own largest cosine."""
+    """One descent in blocks, without a K x K matrix, certified by its largest cosine."""
 
     start: np.ndarray | None = None
-    """The user's start, or the code of an earlier call."""
+    """The user's start, or the code of an earlier call, shape (K, d)."""
 
     @property
     def memory(self) -> float:
-        """Rows with gradient, moments and copies; a list of close pairs; blocks."""
-        from gnc_cli.search.large_scale import MAX_PAIRS, NEIGHBOURS, PER_PAIR
+        """Largest memory, in bytes: rows with gradient, moments and copies; close pairs; blocks."""
+        from gnc_cli.search.large_scale import MAX_PAIRS, NEIGHBOURS, PAIR_BYTES
 
         d, K, threads = self.instance.d, self.instance.K, self.machine.threads or available_cores()
-        pairs = PER_PAIR * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
+        pairs = PAIR_BYTES * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
         return max(super().memory, (72.0 + 4.0 * threads) * K * d + pairs + 25e6 * threads)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        """Descend once, and certify the code as far as the time allows."""
         from gnc_cli.search.large_scale import solve_large
 
-        instance, plan, machine = self.instance, self.plan, self.machine
-        deadline = deadline.reserving(min(_WRITING, 0.2 * (deadline.seconds or 0.0)))
+        deadline = deadline.reserving(min(_WRITING_SECONDS, 0.2 * (deadline.seconds or 0.0)))
         solution = solve_large(
-            instance.d,
-            instance.K,
-            seed=plan.seed,
-            init=self.start,
-            steps=plan.steps,
-            target_distance=plan.target_distance,  # rho is at least 1 - max_cosine
-            deadline=deadline,
-            device=str(resolve_device(machine.device)),
-            threads=machine.threads,
-            progress=plan.stage("large scale: max_cosine"),
-            fixed=instance.fixed,
-            save=save,
+            self.instance, self.plan, self.machine, init=self.start, deadline=deadline, save=save
         )
         certificate = (
             None

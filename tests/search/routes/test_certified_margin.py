@@ -17,14 +17,16 @@ def test_the_bracket_closes_on_root_systems(
 ) -> None:
     module = "gnc_cli.search.routes.construction"
     monkeypatch.setattr(f"{module}._BLOCK_ENTRIES", block)
-    monkeypatch.setattr(f"{module}._SAMPLE", sample)
+    monkeypatch.setattr(f"{module}._HULL_SAMPLE", sample)
     rows = named(name).build()
     streamed = certified_margin(rows, Cosine("1/2", 0.5))
     whole = certify_code(np.asarray(rows), tolerance=1e-7).rho_one_vs_rest
     assert streamed.lower == 0.5 and streamed.upper == pytest.approx(whole.upper, abs=1e-12)
 
 
-@pytest.mark.parametrize("limits", [{"_NEAREST": 2}, {"_SAMPLE": 20, "_WHOLE": 10}])
+@pytest.mark.parametrize(
+    "limits", [{"_MAX_HULL_ROWS": 2}, {"_HULL_SAMPLE": 20, "_MAX_HULL_ENTRIES": 10}]
+)
 def test_fewer_rows_only_widen_it(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in limits.items():
         monkeypatch.setattr(f"gnc_cli.search.routes.construction.{name}", limit)

@@ -24,7 +24,7 @@ from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
-    SearchBeside,
+    ImprovementSearch,
     StoredCode,
     better_code,
     worth_a_search,
@@ -116,7 +116,7 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
             "excludes init, time_limit; drop",
         ),
         ({"construction": "e8-roots", "problem": "ufm", "tau": 1.0}, "excludes problem, tau; drop"),
-        ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot needs the rows"),
+        ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot requires the rows"),
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
         ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
         ({}, "missing d and K;"),
@@ -171,7 +171,7 @@ def test_the_better_code_wins() -> None:
 
 def test_large_codes_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = solved(64, 5000)
-    monkeypatch.setattr(module, "_MOST_HELD", 1000)
+    monkeypatch.setattr(module, "_MAX_NUMBERS", 1000)
     streamed = solved(64, 5000, out=tmp_path / "code.h5")
     assert not isinstance(streamed.weights, np.ndarray)
     assert streamed.rho_one_vs_rest == whole.rho_one_vs_rest
@@ -233,7 +233,7 @@ def test_what_needs_no_search() -> None:
 
 def test_a_proved_code_with_coordinates_needs_no_search() -> None:
     assert isinstance(route_of(d=3, K=13), StoredCode)
-    assert isinstance(route_of(d=3, K=19), SearchBeside)
+    assert isinstance(route_of(d=3, K=19), ImprovementSearch)
 
 
 @pytest.mark.parametrize(("d", "K", "searches"), [(32, 1000, True), (64, 100_000, False)])
