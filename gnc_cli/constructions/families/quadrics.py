@@ -218,13 +218,12 @@ def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Constru
     d = (s - 1) * (n - shortened) + (forms - 1) * extended
     top = forms - 1 if extended else s ** ((e + 1) // 2) - (s - 1) * shortened
     change = f"-shortened-{shortened}" if shortened else "-extended" * extended
-    title = f"quadratic forms in {e} variables over GF({s}), symbols as vertices of a simplex"
-    title += f", 0 at {shortened} points" if shortened else ""
+    zeros = f", 0 at {shortened} points" if shortened else ""
     K = s ** (e + 1 - shortened) * forms + s * n * (not shortened and not extended)
 
     return Construction(
         f"quadric-{s}-{e}{change}",
-        title,
+        f"quadratic forms in {e} variables over GF({s}), symbols as vertices of a simplex{zeros}",
         d,
         K,
         Cosine.rational(Fraction(top, d)),
