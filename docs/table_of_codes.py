@@ -68,7 +68,7 @@ def pairs() -> list[tuple[int, int]]:
     listed = [*our_copy().select(), *numerical_codes().select()]
     built = [
         code
-        for d in range(2, registry.LARGEST + 1)
+        for d in range(2, registry.MAX_DIMENSION + 1)
         for code in (*registry.in_dimension(d), *registry.cross_sections(d))
         if 2 * d < code.K <= LARGEST_K
     ]

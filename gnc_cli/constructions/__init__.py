@@ -1,1 +1,1 @@
-"""Codes from algebra, one family per file."""
+"""Algebraic constructions of codes, one family per file."""

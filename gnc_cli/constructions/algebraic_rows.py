@@ -4,7 +4,7 @@ Numbers are a + b t + c t^2 with integers: equality is equality of integers (the
 irreducible, so the powers of t are independent), and `<` is decided by enclosing t ever closer.
 That ends, because two different numbers of the field are a positive distance apart.
 
-Each number is written in one way, so that stated figures and figures found from rows can be
+Each number is written in one way, so that stated values and values computed from rows can be
 compared as text.
 """
 
@@ -23,28 +23,28 @@ Element = tuple[Fraction | int, ...]
 """Coefficients of 1, t, t^2."""
 
 _FIRST_BITS = 64
-"""Enclosures of t start this narrow; each retry doubles the number of bits."""
+"""Bits of precision of the first enclosure of t; each retry doubles them."""
 
 
 class RealField:
-    """The field of a real number t with `t^D = r_0 + r_1 t + .. + r_(D-1) t^(D-1)`.
+    """Field of a real number t with `t^D = r_0 + r_1 t + .. + r_(D-1) t^(D-1)`.
 
-    The relation is r_0 .. r_(D-1), integers; fractions `between` enclose t and no other root.
+    The relation is r_0 .. r_(D-1), integers; the fractions `enclosure` enclose t and no other root.
 
     Raises:
-        ValueError: the polynomial is reducible, or `between` does not enclose exactly one root,
-            found where exact figures are first asked for.
+        ValueError: the polynomial is reducible, or `enclosure` does not hold exactly one root;
+            raised by the first method that needs exact values.
     """
 
     def __init__(
-        self, relation: tuple[int, ...], between: tuple[Fraction | int, Fraction | int]
+        self, relation: tuple[int, ...], enclosure: tuple[Fraction | int, Fraction | int]
     ) -> None:
         self.relation = relation
         self.degree = len(relation)
-        self.between = (Fraction(between[0]), Fraction(between[1]))
+        self.enclosure = (Fraction(enclosure[0]), Fraction(enclosure[1]))
 
     def multiply(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Products of elements with integer coefficients on the last axis, (.., D)."""
+        """Return products of elements with integer coefficients, shape (.., D)."""
         D = self.degree
         powers = np.zeros((*np.broadcast_shapes(x.shape, y.shape)[:-1], 2 * D - 1), np.int64)
         for a in range(D):
@@ -52,7 +52,7 @@ class RealField:
         return self.reduce(powers)
 
     def reduce(self, powers: np.ndarray) -> np.ndarray:
-        """Coefficients of 1 .. t^(2D-2) brought to 1 .. t^(D-1); last axis."""
+        """Reduce coefficients of 1 .. t^(2D-2), shape (.., 2D-1), to 1 .. t^(D-1), (.., D)."""
         D = self.degree
         powers = powers.copy()
         for top in range(powers.shape[-1] - 1, D - 1, -1):
@@ -60,23 +60,26 @@ class RealField:
         return powers[..., :D]
 
     def values(self, x: np.ndarray) -> np.ndarray:
-        """Integer elements as doubles, right to a few ulp where little cancels; (.., D) -> (..)."""
+        """Return integer elements, shape (.., D), as doubles, shape (..).
+
+        They are right to a few ulp unless terms cancel.
+        """
         return np.asarray(x @ self._powers, dtype=np.float64)
 
     @cached_property
     def _powers(self) -> np.ndarray:
-        """1, t, .. in extended precision, where the machine has it."""
+        """Powers 1, t, .. in extended precision where the machine has it, shape (D,)."""
         t = np.longdouble(self._root().str(30, radius=False))
         return np.asarray(t ** np.arange(self.degree))
 
     def sign(self, x: Element) -> int:
-        """-1, 0 or 1, exactly."""
+        """Return the exact sign of an element: -1, 0 or 1."""
         if not any(x):
             return 0
         return next(1 if low > 0 else -1 for low, high in self._enclosures(x) if low * high > 0)
 
     def cosine(self, x: Element, y: Element) -> Cosine:
-        """The quotient x / y as a cosine: its only text, and the nearest double; y is not zero."""
+        """Return x / y as a cosine, with its unique text and the nearest double; y is not zero."""
         _, inverse, _ = _polynomial(y).xgcd(self._modulus)
         coefficients = (_polynomial(x) * inverse % self._modulus).coeffs()
         zeros = [Fraction(0)] * (self.degree - len(coefficients))
@@ -84,14 +87,14 @@ class RealField:
         return Cosine(self._text(quotient), self._value(quotient))
 
     def _value(self, x: tuple[Fraction, ...]) -> float:
-        """The nearest double."""
+        """Return the nearest double."""
         if not any(x[1:]):
             return float(x[0])
-        # An irrational number lies in the middle of no two doubles, so the ends must agree.
+        # An irrational number is never halfway between two doubles, so the ends agree in the end.
         return next(float(low) for low, high in self._enclosures(x) if float(low) == float(high))
 
     def _enclosures(self, x: Element) -> Iterator[tuple[Fraction, Fraction]]:
-        """Ends of ever narrower intervals around a number."""
+        """Yield the ends of ever narrower intervals around a number."""
         from flint import arb_poly, ctx
 
         bits = _FIRST_BITS
@@ -103,17 +106,17 @@ class RealField:
             bits *= 2
 
     def _root(self) -> Any:
-        """t to flint's working precision, as `flint.arb`."""
-        low, high = (_rational(end) for end in self.between)
+        """Return t to the working precision of flint, as `flint.arb`."""
+        low, high = (_rational(end) for end in self.enclosure)
         roots = [root.real for root, _ in self._modulus.numer().complex_roots() if root.imag == 0]
-        inside = [root for root in roots if low < root < high]
-        if len(inside) != 1:
-            raise ValueError(f"{self.between} does not isolate one root of {self._modulus}")
-        return inside[0]
+        enclosed = [root for root in roots if low < root < high]
+        if len(enclosed) != 1:
+            raise ValueError(f"{self.enclosure} does not isolate one root of {self._modulus}")
+        return enclosed[0]
 
     @cached_property
     def _modulus(self) -> Any:
-        """The monic polynomial of t."""
+        """Monic polynomial of t, as `flint.fmpq_poly`."""
         modulus = _polynomial((*(-r for r in self.relation), 1))
         _, factors = modulus.numer().factor()
         if len(factors) != 1 or factors[0][1] != 1:
@@ -121,7 +124,7 @@ class RealField:
         return modulus
 
     def _text(self, x: tuple[Fraction, ...]) -> str:
-        """The one formula of a number: in a square root for degree 2, else in t."""
+        """Return the unique formula of a number: with a square root for degree 2, else in t."""
         if not any(x[1:]):
             return str(x[0])
         if self.degree == 2:
@@ -130,7 +133,7 @@ class RealField:
             discriminant = Fraction(linear**2 + 4 * constant, 4)
             side = self.sign((-linear, 2))
             return _surd_text(x[0] + x[1] * Fraction(linear, 2), side * x[1], discriminant)
-        low, high = self.between
+        low, high = self.enclosure
         relation = f"t^{self.degree}={_polynomial_text(self.relation)}"
         return f"{_polynomial_text(x)}, {relation}, {low}<t<{high}"
 
@@ -148,36 +151,39 @@ def _polynomial(coefficients: Element) -> Any:
 
 
 def _surd_text(rational: Fraction, factor: Fraction, square: Fraction) -> str:
-    """`rational + factor * sqrt(square)` in lowest terms; `square` positive and no square."""
+    """Return `rational + factor * sqrt(square)` in lowest terms; `square` > 0 is not a square."""
     if rational == 0:
         size = Cosine.root(factor**2 * square)
         return (size if factor > 0 else -size).text
     # sqrt(n/m) = sqrt(n m)/m = f sqrt(r)/m with r free of squares.
-    inside = square.numerator * square.denominator
-    free = max(f for f in range(1, isqrt(inside) + 1) if inside % (f * f) == 0)
-    factor, inside = factor * Fraction(free, square.denominator), inside // free**2
-    below = lcm(rational.denominator, factor.denominator)
-    u, v = int(rational * below), int(factor * below)
-    root = f"{'+' if v > 0 else '-'}{'' if abs(v) == 1 else f'{abs(v)}*'}sqrt({inside})"
-    return f"{u}{root}" if below == 1 else f"({u}{root})/{below}"
+    radicand = square.numerator * square.denominator
+    root_factor = max(f for f in range(1, isqrt(radicand) + 1) if radicand % (f * f) == 0)
+    factor, radicand = (
+        factor * Fraction(root_factor, square.denominator),
+        radicand // root_factor**2,
+    )
+    denominator = lcm(rational.denominator, factor.denominator)
+    u, v = int(rational * denominator), int(factor * denominator)
+    root = f"{'+' if v > 0 else '-'}{'' if abs(v) == 1 else f'{abs(v)}*'}sqrt({radicand})"
+    return f"{u}{root}" if denominator == 1 else f"({u}{root})/{denominator}"
 
 
 def _polynomial_text(coefficients: tuple[Fraction | int, ...]) -> str:
-    """A polynomial in t over one denominator, from the highest power down: `(t^2+2*t-2)/7`."""
-    below = lcm(*(c.denominator for c in coefficients))
+    """Return a polynomial in t with one denominator, highest power first: `(t^2+2*t-2)/7`."""
+    denominator = lcm(*(c.denominator for c in coefficients))
     terms = [
-        f"{int(c * below):+}" + ("", "*t", f"*t^{power}")[min(power, 2)]
+        f"{int(c * denominator):+}" + ("", "*t", f"*t^{power}")[min(power, 2)]
         for power, c in reversed([*enumerate(coefficients)])
         if c
     ]
     text = re.sub(r"\b1\*t", "t", "".join(terms)).removeprefix("+") or "0"
-    if below == 1:
+    if denominator == 1:
         return text
-    return f"({text})/{below}" if len(terms) > 1 else f"{text}/{below}"
+    return f"({text})/{denominator}" if len(terms) > 1 else f"{text}/{denominator}"
 
 
 class AlgebraicRows(CodeRows):
-    """Vectors of one length over a real number field.
+    """Rows of one length over a real number field.
 
     Coordinates may carry a positive weight from the field, `<x, y> = sum_j weight_j x_j y_j`: a
     code whose Gram matrix lies in the field need not have all its coordinates there. Vectors are
@@ -213,7 +219,7 @@ class AlgebraicRows(CodeRows):
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     def verify(self) -> Verification:
-        """Every pair: equal and different products distinguished by integers, then ordered."""
+        """Count every pair by its product in integers, and order the products."""
         field, K, D = self.field, len(self), self.field.degree
         powers = np.zeros((K, K, 2 * D - 1), dtype=np.int64)
         for a in range(D):
@@ -231,7 +237,7 @@ class AlgebraicRows(CodeRows):
         return Verification(K, self.square not in counts, distribution[0][0], distribution)
 
     def _check_size(self) -> None:
-        """No product, sum or reduction on the way to the Gram matrix leaves 64 bits."""
+        """Check that the Gram matrix is computed without overflow in 64 bits."""
         n, D = self.vectors.shape[1:]
         # A product of elements has D terms per power, and D - 1 reductions multiply by `step` each.
         step = 1 + sum(abs(r) for r in self.field.relation)

@@ -1,10 +1,10 @@
-"""What a construction is: a name, exact figures, a source, and a way to make and check its rows.
+"""Constructions: a name, exact values, a source, and a way to make and check the rows.
 
-The figures are known without building anything, so that lists and searches stay instant. `build`
-makes the rows; `Rows.verify` finds size, distinctness and largest cosine anew, from the rows alone,
-and never from the figures stated here.
+The values are known without building anything, so that lists and searches stay instant. `build`
+makes the rows; `CodeRows.verify` computes size, distinctness and largest cosine from the rows
+alone, never from the values stated here.
 
-New constructions from old, figures before rows:
+New constructions from old ones, with values that are known before the rows are made:
 
 | operation | size | largest cosine |
 |---|---|---|
@@ -24,44 +24,47 @@ from math import isqrt, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 _BLOCK_ENTRIES = 1 << 18
-"""Entries of streamed rows that are made at a time: they stay in cache."""
+"""Entries of streamed rows that are made at a time: 2 MB of float64, which stay in cache."""
 _WITNESSES = 32
 """Rows at each end that are compared with all others in search of a pair at the whole code's
 cosine."""
 _WITNESS_BLOCK = 1 << 15
-"""Rows that are made at a time in this search."""
+"""Rows that are made at a time in the search for such a pair."""
 _ROUNDING = 1e-12
-"""Inner products in floats are the exact ones to within this."""
+"""Largest rounding error of an inner product in floats."""
 _ULPS = Fraction(1, 10**15)
-"""The double of an irrational cosine differs from it by less than this."""
+"""Upper bound of the difference between an irrational cosine and its double."""
 
-SHARP = (
+SHARP_CODES = (
     "Levenshtein 1992, Designs as maximum codes in polynomial metric spaces; Cohn and Kumar 2007, "
     "Universally optimal distribution of points on spheres"
 )
-OPTIMAL = "Odlyzko and Sloane 1979; Levenshtein 1979, On bounds for packings in n-dimensional space"
-"""Who proved several codes optimal."""
+KISSING_NUMBERS = (
+    "Odlyzko and Sloane 1979; Levenshtein 1979, On bounds for packings in n-dimensional space"
+)
+"""Proofs that the kissing configurations in 8 and 24 dimensions are optimal."""
 SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 
 
 @dataclass(frozen=True)
 class Cosine:
-    """An exact inner product of unit vectors: how it is written, and the nearest double."""
+    """Exact inner product of unit vectors, as a formula and as the nearest double."""
 
     text: str
     """A formula in rationals, `sqrt` and `cos`: `1/4`, `(1+sqrt(5))/4`."""
     value: float
 
     @classmethod
-    def of(cls, value: Fraction | int) -> "Cosine":
-        """The cosine that is this rational number."""
+    def rational(cls, value: Fraction | int) -> "Cosine":
+        """Return the cosine that equals a rational number."""
         return cls(str(Fraction(value)), float(value))
 
     @classmethod
     def root(cls, square: Fraction) -> "Cosine":
-        """The positive square root of a rational number, simplified where it is rational.
+        """Return the square root of a positive rational number, simplified where it is rational.
 
         Example:
             >>> Cosine.root(Fraction(1, 512)).text, Cosine.root(Fraction(1, 256)).text
@@ -69,69 +72,73 @@ class Cosine:
         """
         n, m = square.numerator, square.denominator
         if isqrt(n) ** 2 == n and isqrt(m) ** 2 == m:
-            return cls.of(Fraction(isqrt(n), isqrt(m)))
+            return cls.rational(Fraction(isqrt(n), isqrt(m)))
         text = f"1/sqrt({m})" if n == 1 else f"sqrt({square})"
         return cls(text, sqrt(square))
 
     @property
-    def between(self) -> tuple[Fraction, Fraction]:
-        """Ends between which it lies: of an irrational number the double is kept."""
+    def enclosure(self) -> tuple[Fraction, Fraction]:
+        """Ends of an interval that holds the exact value: equal for a rational cosine."""
         try:
             exact = Fraction(self.text)
         except ValueError:
-            near = Fraction(self.value)
-            return near - _ULPS, near + _ULPS
+            double = Fraction(self.value)
+            return double - _ULPS, double + _ULPS
         return exact, exact
 
     def __neg__(self) -> "Cosine":
-        """The opposite of a positive cosine."""
+        """Return the negative of a positive cosine."""
         return Cosine(f"-{self.text}", -self.value)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What the rows themselves say."""
+    """Properties of a code, computed from its rows."""
 
     K: int
-    """Rows, all counted."""
+    """Number of rows."""
     distinct: bool
-    """No two rows are equal."""
+    """True if no two rows are equal."""
     max_cosine: Cosine
     """Largest inner product of two different rows, exactly."""
     distribution: tuple[tuple[Cosine, int], ...] | None = None
-    """Each inner product with its number of unordered pairs of rows, from large to small; None
-    where there are too many pairs to count."""
+    """Inner products with their numbers of unordered pairs of rows, from large to small; None if
+    there are too many pairs to count."""
     attained: bool = True
-    """`max_cosine` is that of some pair; else no pair of the rows kept is known to have it, and it
-    is an upper bound."""
+    """True if some pair of rows has the inner product `max_cosine`; otherwise no such pair is
+    known, and `max_cosine` is an upper bound."""
 
 
 class CodeRows(ABC):
-    """Rows of a code that are made when asked for: K rows cost K rows.
+    """Rows of a code, made on demand: reading some of them makes no others.
 
-    `np.asarray(rows)` makes them all.
+    `np.asarray(rows)` makes all of them, shape (K, d).
     """
 
     shape: tuple[int, int]
     """(K, d)."""
     verifies_parts = False
-    """`verify` finds the largest cosine of any first rows of the code."""
+    """True if `verify` computes the largest cosine of any number of first rows of the code."""
 
     def unit(self, start: int, stop: int) -> np.ndarray:
-        """Unit rows `start` to `stop` (exclusive), counted as in a slice; (number, d), float64."""
+        """Return unit rows `start` to `stop` (exclusive) as a slice does, shape (n, d), float64."""
         start, stop, _ = slice(start, stop).indices(len(self))
         return self._unit(start, max(start, stop))
 
     @abstractmethod
     def _unit(self, start: int, stop: int) -> np.ndarray:
-        """Unit rows of a range that lies within the code."""
+        """Return the unit rows of a range that lies within the code, shape (stop - start, d)."""
 
     @abstractmethod
     def verify(self) -> Verification:
-        """Find size, distinctness and largest cosine from the rows, with proof."""
+        """Compute size, distinctness and largest cosine from the rows, with proof.
+
+        Raises:
+            ValueError: the rows lack a property that the proof requires.
+        """
 
     def first(self, K: int) -> "CodeRows":
-        """The first K rows, 2 to all of them."""
+        """Return the first K rows, 2 <= K <= number of rows."""
         if not self.verifies_parts:
             return _FirstRows(self, K)
         part = copy(self)
@@ -141,12 +148,12 @@ class CodeRows(ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        return self.unit(0, len(self)).astype(dtype or np.float64)  # type: ignore[call-overload]
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.unit(0, len(self)), dtype)
 
 
 class _FirstRows(CodeRows):
-    """The first K rows of a code whose `verify` only knows the whole."""
+    """First K rows of a code whose `verify` applies to all rows only."""
 
     def __init__(self, whole: CodeRows, K: int) -> None:
         self.whole = whole
@@ -156,42 +163,45 @@ class _FirstRows(CodeRows):
         return self.whole.unit(start, stop)
 
     def verify(self) -> Verification:
-        """The whole code's cosine bounds theirs; a pair that attains it makes it exact."""
+        """Bound the largest cosine by that of the whole code; search for a pair that attains it."""
         whole = self.whole.verify()
         # A standard basis may come first, an orthoplex last.
         ends = (self.unit(0, _WITNESSES), self.unit(-_WITNESSES, len(self)))
-        some, largest = np.concatenate(ends), whole.max_cosine.value
+        witnesses, largest = np.concatenate(ends), whole.max_cosine.value
         attained = any(
-            (np.abs(some @ self.unit(start, start + _WITNESS_BLOCK).T - largest) <= _ROUNDING).any()
+            (
+                np.abs(witnesses @ self.unit(start, start + _WITNESS_BLOCK).T - largest)
+                <= _ROUNDING
+            ).any()
             for start in range(0, len(self), _WITNESS_BLOCK)
         )
         return Verification(len(self), whole.distinct, whole.max_cosine, attained=attained)
 
 
 class GroupedRows(CodeRows):
-    """Rows in groups of one size, made a few groups at a time: a vector and its multiples, say.
+    """Rows in groups of one size, such as a vector and its multiples, made group by group.
 
-    The signed standard basis may come first. A subclass writes groups into arrays.
+    The signed standard basis may come first. Subclasses write groups into arrays.
     """
 
     group = 1
-    """Rows of a group."""
+    """Number of rows of a group."""
     standard = 0
     """Number of rows of the standard basis, which come first."""
 
     @abstractmethod
     def _fill(self, out: np.ndarray, first: int) -> None:
-        """Write the groups from number `first` on; `out` is (groups, group, d)."""
+        """Write the groups from number `first` on into `out`, shape (groups, group, d)."""
 
     def _basis(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Places and signs of rows of the standard basis: each unit vector and its negative."""
+        """Return columns and signs of rows of the standard basis, each shape (n,)."""
         return numbers // 2, 1 - 2 * (numbers % 2)
 
     def _unit(self, start: int, stop: int) -> np.ndarray:
-        return self._made(start, stop, np.dtype(np.float64))
+        return self._make_rows(start, stop, np.dtype(np.float64))
 
-    def _made(self, start: int, stop: int, dtype: np.dtype[Any]) -> np.ndarray:
-        """Rows of a range within the code, as `_fill` writes them."""
+    def _make_rows(self, start: int, stop: int, dtype: np.dtype[Any]) -> np.ndarray:
+        """Return the rows of a range within the code as `_fill` writes them."""
         out = np.empty((stop - start, self.shape[1]), dtype)
         basis = np.arange(start, min(stop, max(start, self.standard)))
         if len(basis):
@@ -202,7 +212,7 @@ class GroupedRows(CodeRows):
         return out
 
     def _grouped(self, out: np.ndarray, start: int) -> None:
-        """Write rows from `start` on, counted after the standard basis."""
+        """Write the rows from `start` on, counted after the standard basis, into `out`."""
         size, stop = self.group, start + len(out)
         step = max(1, _BLOCK_ENTRIES // (size * out.shape[1]))
         for first in range(start // size, -(-stop // size), step):
@@ -219,32 +229,32 @@ class GroupedRows(CodeRows):
 
 @dataclass(frozen=True)
 class Construction:
-    """A code that algebra gives."""
+    """Code that is given by an algebraic construction."""
 
     name: str
-    """What `--construction` takes: lower case, words joined by hyphens."""
+    """Name for `--construction`: lower case, words joined by hyphens."""
     title: str
-    """A few words for a person."""
+    """Short description in words."""
     d: int
     K: int
     cosine: Cosine
     """Largest inner product of two different rows."""
     optimality: str | None
-    """Who proved it optimal among all codes of (d, K) for the Tammes problem; None: nobody has."""
+    """Source of a proof that no K points in R^d have a smaller largest cosine, or None."""
     reference: str
-    """Who found it."""
+    """Source of the code."""
     build: Callable[[], CodeRows] = field(repr=False, compare=False)
-    """Make the rows; may take a moment, holds nothing before it is called."""
+    """Function that makes the rows; it may take seconds, and nothing is allocated before."""
     distribution: tuple[tuple[str, int], ...] | None = None
-    """The literature's inner products `(text, neighbours of each row)`, where it gives them."""
+    """Inner products in the literature, `(text, neighbours of each row)`, or None."""
     transitive: bool = False
-    """A group of symmetries takes each row to each other: one row speaks for all."""
+    """True if the symmetries of the code act transitively on its rows."""
     changes: tuple[str, ...] = ()
-    """What was done to the code called `name`: rows dropped, dimensions added."""
+    """Changes to the code called `name`: rows dropped, dimensions added."""
 
     @property
     def proven(self) -> bool:
-        """Proved optimal."""
+        """True if the code is proved optimal."""
         return self.optimality is not None
 
     @property
@@ -262,14 +272,14 @@ def transitive_code(
     *distribution: tuple[Fraction | int | str, int],
     optimality: str | None = None,
 ) -> Construction:
-    """A code with rational inner products whose symmetries take each row to each other.
+    """Return a code with rational inner products whose symmetries act transitively on its rows.
 
-    `distribution` holds each inner product, the largest first, and the neighbours that a row has
-    there: size and largest cosine follow.
+    `distribution` holds each inner product, the largest first, with the number of neighbours that a
+    row has at it. Size and largest cosine follow.
     """
     K = 1 + sum(neighbours for _, neighbours in distribution)
     texts = tuple((str(product), neighbours) for product, neighbours in distribution)
-    cosine = Cosine.of(Fraction(distribution[0][0]))
+    cosine = Cosine.rational(Fraction(distribution[0][0]))
     return Construction(
         name, title, d, K, cosine, optimality, reference, build, texts, transitive=True
     )
@@ -277,32 +287,32 @@ def transitive_code(
 
 @dataclass(frozen=True)
 class Family:
-    """Constructions with parameters, made from their names; the texts are what lists show."""
+    """Constructions with parameters, made from their names; its texts are shown in lists."""
 
     name: str
-    """`gold-m`: single letters, and the word `code`, in place of the parameters."""
+    """Pattern such as `gold-m`: single letters, or the word `code`, stand for the parameters."""
     title: str
     range: str
-    """The parameter's values: `m = 3, 5, .., 11`."""
+    """Values of the parameter, such as `m = 3, 5, .., 11`."""
     d: str
-    """Formulas of the parameter."""
+    """Formula of the dimension in the parameters, as those of size and cosine below."""
     K: str
     cosine: str
     reference: str
     member: Callable[..., Construction | None] = field(repr=False, compare=False)
-    """The member with these parameters (`code` is text, all others positive integers), or None."""
+    """Function that makes a member, or None, of text for `code` and positive integers."""
     parameters: Callable[[int], Iterable[tuple[Any, ...]]] = field(repr=False, compare=False)
-    """Parameters that members in exactly d dimensions may have; others may be among them."""
+    """Function from d to a superset of the parameters of the members in exactly d dimensions."""
 
-    def named(self, name: str) -> Construction | None:
-        """The member called `name`, or None."""
+    def find(self, name: str) -> Construction | None:
+        """Return the member called `name`, or None."""
         match = self._pattern.fullmatch(name)
         if match is None:
             return None
         return self.member(*(int(text) if text.isdecimal() else text for text in match.groups()))
 
     def in_dimension(self, d: int) -> Iterator[Construction]:
-        """The members in exactly d dimensions that a search is to find."""
+        """Yield the members in exactly d dimensions that searches consider."""
         members = (self.member(*parameters) for parameters in self.parameters(d))
         return (code for code in members if code is not None and code.d == d)
 
@@ -320,8 +330,10 @@ class Family:
 def small_family(
     *texts: str, codes: Mapping[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
-    """A family of few members, given by their parameters; `hidden` ones are found by name only."""
-    shown = [(parameters, code.d) for parameters, code in codes.items() if code.name not in hidden]
+    """Return a family of listed members; those in `hidden` are available by name only."""
+    listed_members = [
+        (parameters, code.d) for parameters, code in codes.items() if code.name not in hidden
+    ]
     name, title, values, d, K, cosine, reference = texts
     return Family(
         name,
@@ -332,12 +344,12 @@ def small_family(
         cosine,
         reference,
         member=lambda *p: codes.get(p),
-        parameters=lambda d: [parameters for parameters, e in shown if e == d],
+        parameters=lambda d: [parameters for parameters, e in listed_members if e == d],
     )
 
 
 def first_rows(construction: Construction, K: int) -> Construction:
-    """The first K rows of a construction, 2 to all of them."""
+    """Return the first K rows of a construction, 2 <= K <= its size."""
     if construction.K == K:
         return construction
     return replace(
@@ -352,7 +364,7 @@ def first_rows(construction: Construction, K: int) -> Construction:
 
 
 def embedded(construction: Construction, d: int) -> Construction:
-    """The same rows in d dimensions, not fewer than they have, the new coordinates zero."""
+    """Return the same rows in d dimensions, at least their own, with zeros in new coordinates."""
     if construction.d == d:
         return construction
     return replace(
@@ -365,25 +377,25 @@ def embedded(construction: Construction, d: int) -> Construction:
 
 
 def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
-    """Constructions in orthogonal subspaces of R^d: rows of different parts are orthogonal.
+    """Return the union of constructions in orthogonal subspaces of R^d.
 
-    Their dimensions add up to d at most.
+    Their dimensions add up to at most d.
     """
     if len(parts) == 1:
         return embedded(parts[0], d)
     names = [part.name for part in parts]
-    counted = [f"{names.count(n)} x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
+    terms = [f"{names.count(n)} x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
 
     def build() -> CodeRows:
         builders = {part.name: cache(part.build) for part in parts}  # equal parts are built once
         return SumRows([builders[name]() for name in names], d)
 
     return Construction(
-        name=" + ".join(counted),
+        name=" + ".join(terms),
         title="in orthogonal subspaces",
         d=d,
         K=sum(part.K for part in parts),
-        cosine=max([Cosine.of(0), *(part.cosine for part in parts)], key=lambda c: c.value),
+        cosine=max([Cosine.rational(0), *(part.cosine for part in parts)], key=lambda c: c.value),
         optimality=None,
         reference="; ".join(dict.fromkeys(part.reference for part in parts)),
         build=build,
@@ -391,7 +403,7 @@ def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
 
 
 class SumRows(CodeRows):
-    """Rows of several codes, each in coordinates of its own, zero elsewhere."""
+    """Union of codes, each in its own coordinates and zero in the others."""
 
     def __init__(self, parts: Sequence[CodeRows], d: int) -> None:
         self.parts = parts
@@ -409,13 +421,15 @@ class SumRows(CodeRows):
         return out
 
     def verify(self) -> Verification:
-        """Each part for itself; rows of different parts are orthogonal by their coordinates."""
+        """Verify each part; rows of different parts are orthogonal by their coordinates."""
         parts = [part.verify() for part in {id(part): part for part in self.parts}.values()]
-        across = [Cosine.of(0)] if len(self.parts) > 1 else []
+        cross_products = [Cosine.rational(0)] if len(self.parts) > 1 else []
         return Verification(
             K=self.shape[0],
             distinct=all(part.distinct for part in parts),
-            max_cosine=max(across + [part.max_cosine for part in parts], key=lambda c: c.value),
+            max_cosine=max(
+                cross_products + [part.max_cosine for part in parts], key=lambda c: c.value
+            ),
             distribution=parts[0].distribution if len(self.parts) == 1 else None,
             attained=all(part.attained for part in parts),
         )

@@ -13,8 +13,8 @@ from math import isqrt
 
 import numpy as np
 
-_MOST = 1 << 13
-"""Orders of fields are looked up below this."""
+_ORDER_LIMIT = 1 << 13
+"""Orders of fields are below this: tables of prime powers and characters stay small."""
 
 
 class FiniteField:
@@ -22,9 +22,9 @@ class FiniteField:
 
     def __init__(self, q: int) -> None:
         self.q = q
-        """Elements."""
+        """Number of elements."""
         self.p, self.n = prime_powers()[q]
-        """Characteristic, and degree over the integers modulo it."""
+        """Characteristic p, and degree over the integers modulo p."""
         self.exp = np.array(_primitive_powers(self.p, self.n))
         """g^j for j = 0 .. q - 2, shape (q - 1,)."""
         self.log = np.zeros(q, dtype=np.int64)
@@ -34,24 +34,24 @@ class FiniteField:
         """x + x^p + .. + x^(q/p) of each element, 0 to p - 1, shape (q,), int16."""
 
     def add(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
-        """Sums, elementwise with broadcasting."""
+        """Return x + y elementwise, with broadcasting."""
         return self._digits(x, y, 1)
 
     def subtract(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
-        """Differences x - y, elementwise with broadcasting."""
+        """Return x - y elementwise, with broadcasting."""
         return self._digits(x, y, -1)
 
     def multiply(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
-        """Products, elementwise with broadcasting."""
+        """Return x y elementwise, with broadcasting."""
         product = self.exp[(self.log[x] + self.log[y]) % (self.q - 1)]
         return np.where((np.asarray(x) == 0) | (np.asarray(y) == 0), 0, product)
 
     def power(self, x: np.ndarray, e: int) -> np.ndarray:
-        """x^e elementwise, e > 0."""
+        """Return x^e elementwise, e > 0; the shape of x."""
         return np.where(np.asarray(x) == 0, 0, self.exp[self.log[x] * e % (self.q - 1)])
 
     def trace_to(self, s: int) -> np.ndarray:
-        """x + x^s + x^(s^2) + .. of each element, in the subfield of s elements; shape (q,)."""
+        """Return the trace x + x^s + x^(s^2) + .. to the subfield of s elements, shape (q,)."""
         total, conjugate = np.arange(self.q), self.power(np.arange(self.q), s)
         while conjugate[self.exp[1 % (self.q - 1)]] != self.exp[1 % (self.q - 1)]:
             total, conjugate = self.add(total, conjugate), self.power(conjugate, s)
@@ -59,7 +59,7 @@ class FiniteField:
 
     @property
     def characters(self) -> np.ndarray:
-        """The quadratic character: 0 at 0, 1 at squares, -1 elsewhere; shape (q,), int8; q odd."""
+        """Quadratic character: 0 at 0, 1 at squares, -1 elsewhere; shape (q,), int8; q odd."""
         signs = (1 - 2 * (self.log % 2)).astype(np.int8)
         signs[0] = 0
         return signs
@@ -80,22 +80,22 @@ finite_field = lru_cache(maxsize=32)(FiniteField)
 
 @cache
 def prime_powers() -> dict[int, tuple[int, int]]:
-    """Every q = p^n below 8192, with (p, n), in rising order."""
-    primes = set(range(2, _MOST))
-    for r in range(2, isqrt(_MOST) + 1):
-        primes.difference_update(range(r * r, _MOST, r))
-    powers = ((p**n, (p, n)) for p in primes for n in range(1, _MOST.bit_length()))
-    return dict(sorted((q, pair) for q, pair in powers if q < _MOST))
+    """Return every q = p^n below 8192 with (p, n), in rising order."""
+    primes = set(range(2, _ORDER_LIMIT))
+    for r in range(2, isqrt(_ORDER_LIMIT) + 1):
+        primes.difference_update(range(r * r, _ORDER_LIMIT, r))
+    powers = ((p**n, (p, n)) for p in primes for n in range(1, _ORDER_LIMIT.bit_length()))
+    return dict(sorted((q, order) for q, order in powers if q < _ORDER_LIMIT))
 
 
 def prime_power(q: int) -> tuple[int, int] | None:
-    """(p, n) with q = p^n, or None; q below 8192."""
+    """Return (p, n) with q = p^n, or None; q below 8192."""
     return prime_powers().get(q)
 
 
 def _primitive_powers(p: int, n: int) -> list[int]:
-    """1, g, g^2, .. of a primitive element of GF(p^n): a root of the least primitive polynomial."""
-    # The element's norm (-1)^n tail[0] is primitive in GF(p), which leaves few to be tried.
+    """Return the powers 1, g, .. of a root g of the least primitive polynomial of GF(p^n)."""
+    # The norm (-1)^n tail[0] of g is primitive in GF(p), which leaves few candidates.
     root = 1 if p == 2 else next(g for g in range(2, p) if len(list(_cycle(p, (-g % p,)))) == p - 1)
     tails = (((-1) ** n * root % p, *rest[::-1]) for rest in product(range(p), repeat=n - 1))
     cycles = (list(_cycle(p, tail)) for tail in tails)
@@ -103,7 +103,7 @@ def _primitive_powers(p: int, n: int) -> list[int]:
 
 
 def _cycle(p: int, tail: tuple[int, ...]) -> Iterator[int]:
-    """1, x, x^2, .. until 1 again, modulo x^n + tail[n - 1] x^(n - 1) + .. + tail[0]."""
+    """Yield 1, x, x^2, .. until 1 again, modulo x^n + tail[n - 1] x^(n - 1) + .. + tail[0]."""
     one = (1, *[0] * (len(tail) - 1))
     places = [p**i for i in range(len(tail))]
     element = one

@@ -1,4 +1,4 @@
-"""Rows with exact integer coordinates; their inner products, counted over all pairs.
+"""Rows with exact integer coordinates, and the counts of their inner products over all pairs.
 
 Integer vectors of one common length may span a smaller space than they are written in; a frame then
 holds an orthonormal basis of that space, and inner products are still those of the integers.
@@ -25,18 +25,18 @@ from gnc_cli.constructions.construction import CodeRows, Construction, Cosine, S
 
 _TILE = (256, 1024)
 """Rows and columns of a tile of the Gram matrix: 1 MB of float32, to be counted in cache."""
-_FEW = 48
-"""Up to this many different values, comparing a tile with each beats sorting it."""
+_MAX_COMPARED_VALUES = 48
+"""Number of different values up to which comparing a tile with each is faster than sorting it."""
 
 _MARKS = (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
-"""Numbers whose products of two are all different."""
+"""Numbers that mark lengths: products of two of them are all different."""
 
 
 class IntegerRows(CodeRows):
-    """Integer vectors of one length, shape (K, D).
+    """Rows from integer vectors of one length, shape (K, D).
 
-    Where they span a space of d < D dimensions, either that is given, and a frame is found, or a
-    frame: orthonormal columns spanning the rows, shape (D, d).
+    For vectors that span a space of d < D dimensions, either d is given and a frame is computed, or
+    the frame is given: orthonormal columns that span the rows, shape (D, d).
 
     Raises:
         ValueError: the lengths differ, a row is zero, or the rows span another dimension than d.
@@ -62,7 +62,7 @@ class IntegerRows(CodeRows):
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     def verify(self) -> Verification:
-        """Every pair, by blocked products of exact integers; one row of each +- pair is enough.
+        """Count every pair by blocked exact products, with one row of each pair x, -x.
 
         Raises:
             ValueError: the frame is not one of the rows' space.
@@ -70,13 +70,16 @@ class IntegerRows(CodeRows):
         if self.frame is not None:
             self._check(self.frame)
         counts = pair_counts(self.vectors)
-        distribution = tuple((Cosine.of(Fraction(c, self.square)), n) for c, n in counts.items())
+        distribution = tuple(
+            (Cosine.rational(Fraction(c, self.square)), n) for c, n in counts.items()
+        )
         return Verification(len(self), self.square not in counts, distribution[0][0], distribution)
 
     def _check(self, frame: np.ndarray) -> None:
-        """The products of `unit` rows are those of the integers only in a frame of their space.
+        """Check that the frame spans the space of the rows.
 
-        What the frame misses of a row is seen in random directions: a few cost no more than a look.
+        Only then products of `unit` rows are those of the integers. Components of the rows outside
+        the frame show up in a few random directions, almost surely.
         """
         worst = float(np.abs(frame.T @ frame - np.eye(frame.shape[1])).max())
         directions = np.random.default_rng(0).standard_normal((len(frame), 4))
@@ -89,12 +92,12 @@ class IntegerRows(CodeRows):
 
 
 class UnequalRows(IntegerRows):
-    """Integer vectors of several lengths, shape (K, D); d and the frame as in `IntegerRows`.
+    """Rows from integer vectors of several lengths, shape (K, D); d as in `IntegerRows`.
 
     The inner product p of two vectors is the cosine p / sqrt(s t) for their squared lengths s and
     t: a rational number or the square root of one. One more column, a multiple of a number for each
     length, adds a multiple of their product to p. These products are different for different pairs
-    of lengths, so that one count of integers tells the pairs apart.
+    of lengths, so that one count of integers distinguishes the pairs.
 
     Raises:
         ValueError: a row is zero, there are too many lengths, or as in `IntegerRows`.
@@ -103,7 +106,7 @@ class UnequalRows(IntegerRows):
     def __init__(self, vectors: np.ndarray, d: int | None = None) -> None:
         squares = np.einsum("kd,kd->k", vectors, vectors, dtype=np.int64)
         self.squares, kinds = np.unique(squares, return_inverse=True)
-        """The different squared lengths, rising."""
+        """Different squared lengths, rising, shape (number of lengths,)."""
         if self.squares[0] == 0 or len(self.squares) > len(_MARKS):
             raise ValueError(f"a vector is zero, or there are more than {len(_MARKS)} lengths")
         self.vectors = vectors
@@ -113,7 +116,7 @@ class UnequalRows(IntegerRows):
         self._kinds = kinds
 
     def verify(self) -> Verification:
-        """Every pair, by blocked products of exact integers.
+        """Count every pair by blocked exact products.
 
         Raises:
             ValueError: the frame is not one of the rows' space.
@@ -124,12 +127,12 @@ class UnequalRows(IntegerRows):
         marks = np.array(_MARKS)[self._kinds]
         counts = pair_counts(np.column_stack([self.vectors, scale * marks]))
         lengths = dict(zip(_MARKS, self.squares.tolist(), strict=False))
-        below = {m * n: lengths[m] * lengths[n] for m in lengths for n in lengths}
+        denominators = {m * n: lengths[m] * lengths[n] for m in lengths for n in lengths}
         pairs: Counter[Fraction] = Counter()
         for value, number in counts.items():
             product = round(Fraction(value, scale**2))
             inner = value - product * scale**2
-            pairs[Fraction(inner * abs(inner), below[product])] += number
+            pairs[Fraction(inner * abs(inner), denominators[product])] += number
         distribution = tuple(
             (Cosine.root(square) if square >= 0 else -Cosine.root(-square), pairs[square])
             for square in sorted(pairs, reverse=True)
@@ -138,7 +141,7 @@ class UnequalRows(IntegerRows):
 
 
 def _spanned_frame(vectors: np.ndarray, d: int) -> np.ndarray:
-    """Orthonormal basis, as columns (D, d), of the d-dimensional space that the rows span."""
+    """Return an orthonormal basis, shape (D, d), of the d-dimensional space of the rows."""
     _, sizes, axes = np.linalg.svd(vectors.astype(np.float64), full_matrices=False)
     rank = int((sizes > 1e-9 * sizes[0]).sum())
     if rank != d:
@@ -147,10 +150,11 @@ def _spanned_frame(vectors: np.ndarray, d: int) -> np.ndarray:
 
 
 def pair_counts(vectors: np.ndarray) -> dict[int, int]:
-    """Number of unordered pairs of different integer rows at each inner product, the largest first.
+    """Count unordered pairs of different rows at each inner product, the largest product first.
 
-    Where the set is closed under negation, one row of each +- pair is enough: a quarter of the
-    work. Cost: K^2 D flops (a quarter of it then), one tile of memory per thread.
+    The rows are integers, shape (K, D). In a set that is closed under negation one row of each pair
+    x, -x is enough: a quarter of the work. Cost: K^2 D flops (a quarter of it then), one tile of
+    memory per thread.
 
     Raises:
         ValueError: a squared length of 2^53 or more.
@@ -172,7 +176,7 @@ def pair_counts(vectors: np.ndarray) -> dict[int, int]:
 
 
 def _antipodal_half(rows: np.ndarray) -> np.ndarray | None:
-    """One row of each pair x, -x where the rows, floats, are exactly such pairs; or None."""
+    """Return one row of each pair x, -x if all rows, floats, form such pairs; else None."""
     if len(rows) % 2:
         return None
     weights = np.random.default_rng(0).integers(-(2**36), 2**36, rows.shape[1]).astype(np.float64)
@@ -184,7 +188,7 @@ def _antipodal_half(rows: np.ndarray) -> np.ndarray | None:
 
 
 def _counts(rows: np.ndarray) -> Counter[int]:
-    """Pairs of different rows at each inner product; rows already of an exact type."""
+    """Count pairs of different rows at each inner product; the type of the rows is exact."""
     from gnc_cli.runtime.threads import limit_threads, threads_for
 
     height, width = _TILE
@@ -197,8 +201,8 @@ def _counts(rows: np.ndarray) -> Counter[int]:
         for i, j in tiles[first::threads]:
             tile = np.matmul(rows[i : i + height], rows[j : j + width].T)
             if j < i + height:  # the tile meets the diagonal: count what lies above it
-                above = np.arange(j, j + tile.shape[1]) > np.arange(i, i + len(tile))[:, None]
-                tile = tile[above]
+                upper = np.arange(j, j + tile.shape[1]) > np.arange(i, i + len(tile))[:, None]
+                tile = tile[upper]
             _tally(tile, tally)
         return tally
 
@@ -211,36 +215,36 @@ def _counts(rows: np.ndarray) -> Counter[int]:
 
 def _tally(tile: np.ndarray, tally: dict[float, int]) -> None:
     """Add the entries of a tile to the counts of the values seen so far."""
-    if len(tally) <= _FEW:
-        left = tile.size
-        for value in sorted(tally, key=lambda value: -tally[value]):  # the commonest end it soonest
-            here = int(np.count_nonzero(tile == value))
-            tally[value] += here
-            left -= here
-            if not left:
+    if len(tally) <= _MAX_COMPARED_VALUES:
+        remaining = tile.size
+        for value in sorted(tally, key=lambda value: -tally[value]):  # the most frequent first
+            entries = int(np.count_nonzero(tile == value))
+            tally[value] += entries
+            remaining -= entries
+            if not remaining:
                 return
         tile = tile[~np.isin(tile, list(tally))]
-    for value, here in zip(*np.unique(tile, return_counts=True), strict=True):
-        tally[float(value)] = tally.get(float(value), 0) + int(here)
+    for value, entries in zip(*np.unique(tile, return_counts=True), strict=True):
+        tally[float(value)] = tally.get(float(value), 0) + int(entries)
 
 
 def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> IntegerRows:
-    """The rows at `cosine` from row `base_row`, projected orthogonally to it.
+    """Return the rows at `cosine` from row `base_row`, projected orthogonally to it.
 
-    The result keeps the order of the rows, lives in the space they span (at most one dimension
-    less) and has coprime coordinates.
+    The result keeps the order of the rows and has coprime coordinates; its dimension is that of its
+    span, at most one less.
     """
     base = rows.vectors[base_row].astype(np.int64)
     product = cosine * rows.square
     products = rows.vectors @ base
-    near = rows.vectors[products * product.denominator == product.numerator].astype(np.int64)
-    vectors = rows.square * near - int(product) * base
+    neighbours = rows.vectors[products * product.denominator == product.numerator].astype(np.int64)
+    vectors = rows.square * neighbours - int(product) * base
     vectors //= np.gcd.reduce(vectors, axis=None)
     return IntegerRows(vectors, int(np.linalg.matrix_rank(vectors)))
 
 
 def section(code: Construction, t: Fraction, d: int) -> CodeRows:
-    """The rows of a code with integer coordinates at cosine t from its first row, in R^d."""
+    """Return the rows of an integer code at cosine t from its first row, in R^d."""
     rows = code.build()
     assert isinstance(rows, IntegerRows), f"{code.name} has no integer coordinates"
     part = cross_section(rows, 0, t)

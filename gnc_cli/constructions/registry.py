@@ -4,7 +4,7 @@ A module in `families/` offers single codes as `CODES`, a tuple of `Construction
 parameter as `FAMILIES`, a tuple of `Family`. It is imported where a code of its dimensions is
 looked for; nothing is built.
 
-The search for the best is over figures alone. Candidates are all constructions in up to d
+The search for the best compares stated values alone. Candidates are all constructions in up to d
 dimensions with K rows or more, of which the first K are kept; their cross sections and shortened or
 punctured relatives; and sums in orthogonal subspaces.
 """
@@ -46,47 +46,47 @@ _DIMENSIONS: dict[str, tuple[int, float]] = {
     "taylor": (6, 3661),
     "theorem_3_3": (2, inf),
 }
-"""The modules in `families/`, with the fewest and most dimensions of their codes."""
-LARGEST = 4096
+"""Modules in `families/`, with the fewest and most dimensions of their codes."""
+MAX_DIMENSION = 4096
 """Most dimensions of a construction that is neither a simplex nor an orthoplex; sums have more."""
-_SINGLE = ("graphs", "leech", "polytopes")
-"""Those that have single codes."""
+_MODULES_OF_SINGLE_CODES = ("graphs", "leech", "polytopes")
+"""Modules with codes that have no parameters."""
 
 
 @cache
 def single_codes() -> tuple[Construction, ...]:
-    """The codes that stand alone."""
-    return tuple(code for module in _SINGLE for code in _imported(module).CODES)
+    """Return the codes without parameters."""
+    return tuple(code for module in _MODULES_OF_SINGLE_CODES for code in _imported(module).CODES)
 
 
 @cache
 def families(d: int | None = None) -> tuple[Family, ...]:
-    """The families with a parameter, by name: all, or those that may have d dimensions."""
-    some = [m for m, (least, most) in _DIMENSIONS.items() if d is None or least <= d <= most]
+    """Return the families with parameters by name: all, or those with codes in d dimensions."""
+    modules = [m for m, (min_d, max_d) in _DIMENSIONS.items() if d is None or min_d <= d <= max_d]
     candidates = [
-        family for module in some for family in getattr(_imported(module), "FAMILIES", ())
+        family for module in modules for family in getattr(_imported(module), "FAMILIES", ())
     ]
     return tuple(sorted(candidates, key=lambda family: family.name))
 
 
 def in_dimension(d: int) -> Iterator[Construction]:
-    """Every construction in exactly d dimensions, largest cosine and size known, none built."""
+    """Yield every construction in exactly d dimensions; none is built."""
     yield from (code for code in single_codes() if code.d == d)
     for family in families(d):
         yield from family.in_dimension(d)
 
 
 def find(name: str) -> Construction | None:
-    """The construction called `name`, or None."""
+    """Return the construction called `name`, or None."""
     single = next((code for code in single_codes() if code.name == name), None)
     if single is not None:
         return single
-    members = (family.named(name) for family in families())
+    members = (family.find(name) for family in families())
     return next((code for code in members if code is not None), None)
 
 
 def names() -> list[str]:
-    """What there is to choose from: names of single codes and patterns of families."""
+    """Return the names of single codes and the patterns of families."""
     return [*(code.name for code in single_codes()), *(family.name for family in families())]
 
 
@@ -96,7 +96,7 @@ def _imported(module: str) -> Any:
 
 @cache
 def cross_sections(d: int) -> tuple[Construction, ...]:
-    """Cross sections in exactly d dimensions, with figures known unbuilt.
+    """Return the cross sections in exactly d dimensions, none of which is built.
 
     They are those of the single codes in d + 1 dimensions whose symmetries take each row to each
     other, and whose cosines are rational.
@@ -107,7 +107,7 @@ def cross_sections(d: int) -> tuple[Construction, ...]:
             title=code.title,
             d=d,
             K=neighbours,
-            cosine=Cosine.of((largest - t * t) / (1 - t * t)),
+            cosine=Cosine.rational((largest - t * t) / (1 - t * t)),
             optimality=None,
             reference=code.reference,
             build=partial(section, code, t, d),
@@ -129,15 +129,17 @@ def _rational(text: str) -> Fraction | None:
 
 
 def named_construction(name: str, d: int, K: int) -> Construction:
-    """The first K rows of the construction called `name`, in d dimensions; 0 for its own size.
+    """Return the first K rows of the construction called `name`, in d dimensions.
+
+    A zero stands for its own number of rows or dimensions.
 
     Raises:
-        UsageError: there is none of this name, or it does not fit d and K.
+        UsageError: no construction has this name, or it does not fit d and K.
     """
     whole = find(name)
     if whole is None:
         raise UsageError(
-            f"{spelled('construction')} {name!r} is not known{_hint(name)}; "
+            f"{spelled('construction')} {name!r} is not known{_suggestion(name)}; "
             f"see {spelled('list_constructions')}"
         )
     if d and d < whole.d:
@@ -149,22 +151,22 @@ def named_construction(name: str, d: int, K: int) -> Construction:
     return embedded(first_rows(whole, K or whole.K), d or whole.d)
 
 
-def _hint(name: str) -> str:
-    """What somebody who wrote `name` may have meant."""
+def _suggestion(name: str) -> str:
+    """Suggest names or parameter ranges similar to an unknown name."""
     stem = name.rpartition("-")[0]
     ranges = [f.range for f in families() if stem and f.name.rpartition("-")[0] == stem]
     if ranges:
         return f": {stem}-.. takes {ranges[0]}"
-    near = [full for full in names() if full.startswith(name)][:3]
-    near = near or get_close_matches(name, names(), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    extensions = [full for full in names() if full.startswith(name)][:3]
+    close_names = extensions or get_close_matches(name, names(), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close_names)}?" if close_names else ""
 
 
 def best_construction(d: int, K: int) -> Construction | None:
-    """The construction of K rows in d dimensions with the smallest largest cosine, or None.
+    """Return the construction of K rows in d dimensions with the smallest largest cosine, or None.
 
-    Ties go to fewer dimensions left idle, then to fewer rows dropped; none is built. Codes of
-    theorem 3.3 (K <= 2 d, d = 2) are `closed_form`'s, not looked for here.
+    Ties go to fewer unused dimensions, then to fewer dropped rows; none is built. Codes of theorem
+    3.3 (K <= 2 d, d = 2) come from `closed_form` and are not considered.
 
     Example:
         >>> best_construction(512, 500000).cosine.text
@@ -172,18 +174,18 @@ def best_construction(d: int, K: int) -> Construction | None:
     """
     whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.K >= K]
     single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
-    sums = _summands(min(d, LARGEST))
-    least = sums.least(d, K, 1.0 if single is None else single.cosine.value)
-    if least is not None:
-        return first_rows(_sum(sums.fullest(d, least)[1], d), K)
+    sums = _summands(min(d, MAX_DIMENSION))
+    cosine = sums.least_cosine(d, K, 1.0 if single is None else single.cosine.value)
+    if cosine is not None:
+        return first_rows(_sum(sums.fullest(d, cosine)[1], d), K)
     return None if single is None else embedded(first_rows(single, K), d)
 
 
 def largest_construction(d: int, cosine: float) -> Construction | None:
-    """The construction with the most rows in d dimensions among those of at most this cosine.
+    """Return the construction with the most rows in d dimensions and at most this cosine.
 
-    Ties go to the smaller cosine, then to fewer dimensions left idle. None where no construction
-    has more than the 2 d rows of theorem 3.3.
+    Ties go to the smaller cosine, then to fewer unused dimensions. The result is None if no
+    construction has more than the 2 d rows of theorem 3.3.
 
     Example:
         >>> largest_construction(25, 0.5).origin
@@ -193,7 +195,7 @@ def largest_construction(d: int, cosine: float) -> Construction | None:
         return None
     whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.cosine.value <= cosine]
     single = max(whole, key=lambda c: (c.K, -c.cosine.value, -c.d), default=None)
-    rows, parts = _summands(min(d, LARGEST)).fullest(d, cosine)
+    rows, parts = _summands(min(d, MAX_DIMENSION)).fullest(d, cosine)
     if max(rows, single.K if single is not None else 0) <= 2 * d:
         return None
     if single is None or single.K < rows:
@@ -203,8 +205,8 @@ def largest_construction(d: int, cosine: float) -> Construction | None:
 
 @lru_cache(maxsize=16)
 def _up_to(d: int) -> tuple[Construction, ...]:
-    """All constructions in at most d dimensions, but for simplices and orthoplexes."""
-    return tuple(c for e in range(2, min(d, LARGEST) + 1) for c in _exactly(e))
+    """Return all constructions in at most d dimensions except simplices and orthoplexes."""
+    return tuple(c for e in range(2, min(d, MAX_DIMENSION) + 1) for c in _exactly(e))
 
 
 @cache
@@ -214,38 +216,41 @@ def _exactly(d: int) -> tuple[Construction, ...]:
 
 @lru_cache(maxsize=16)
 def antipodal(d: int) -> tuple[Construction, ...]:
-    """The constructions in at most d dimensions whose distribution has opposite rows."""
+    """Return the constructions in at most d dimensions whose rows have opposites."""
     return tuple(c for c in _up_to(d) if "-1" in dict(c.distribution or ()))
 
 
 @lru_cache(maxsize=16)
 def _sections_up_to(d: int) -> tuple[Construction, ...]:
-    """All cross sections in at most d dimensions."""
-    return tuple(c for e in range(2, min(d, LARGEST) + 1) for c in cross_sections(e))
+    """Return all cross sections in at most d dimensions."""
+    return tuple(c for e in range(2, min(d, MAX_DIMENSION) + 1) for c in cross_sections(e))
 
 
 @lru_cache(maxsize=16)
 def _summands(d: int) -> Summands[Construction]:
-    """What sums in d dimensions are made of."""
+    """Return the parts of sums in d dimensions, by largest cosine."""
     parts = sorted(_up_to(d), key=lambda code: code.cosine.value)
     return Summands(parts, [code.cosine.value for code in parts])
 
 
 def _sum(parts: list[Construction], d: int) -> Construction:
-    """Constructions in orthogonal subspaces, and the signed standard basis of what they leave."""
+    """Return a sum of constructions with the signed standard basis of the unused dimensions."""
     idle = d - sum(part.d for part in parts)
     rest = [_PAIR if idle == 1 else orthoplex(idle)] if idle else []
     return orthogonal_sum(parts + rest, d)
 
 
-def least_dimension(K: int, cosine: float, most: int) -> int | None:
-    """Return the fewest dimensions, `most` at most, in which a construction has K rows at this
-    cosine; None where there is none.
+def least_dimension(K: int, cosine: float, max_dimension: int) -> int | None:
+    """Return the fewest dimensions in which a construction has K rows at this cosine.
+
+    The result is None if that takes more than `max_dimension` dimensions.
     """
-    whole = (*_up_to(LARGEST), *_sections_up_to(LARGEST))
-    found = [c.d for c in whole if c.K >= K and c.cosine.value <= cosine]
-    summed = _summands(LARGEST).dimension(K, cosine, most) if cosine >= 0.0 else None
-    return min([d for d in (*found, summed) if d is not None and d <= most], default=None)
+    whole = (*_up_to(MAX_DIMENSION), *_sections_up_to(MAX_DIMENSION))
+    dimensions = [c.d for c in whole if c.K >= K and c.cosine.value <= cosine]
+    summed = _summands(MAX_DIMENSION).dimension(K, cosine, max_dimension) if cosine >= 0.0 else None
+    return min(
+        [d for d in (*dimensions, summed) if d is not None and d <= max_dimension], default=None
+    )
 
 
 _PAIR = Construction(
@@ -253,7 +258,7 @@ _PAIR = Construction(
     "two opposite points",
     1,
     2,
-    Cosine.of(-1),
+    Cosine.rational(-1),
     "elementary",
     "elementary",
     build=lambda: IntegerRows(np.array([[1], [-1]])),

@@ -31,34 +31,34 @@ from gnc_cli.constructions.construction import Cosine, GroupedRows, Verification
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _ALL_PAIRS = 4096
-"""Rows of a shortened or punctured code up to which every pair is multiplied."""
-_MOST_SUMS = 1 << 18
-"""Sums that are searched for a pair that attains the bound."""
+"""Number of rows of a shortened or punctured code up to which all pairs are multiplied."""
+_MAX_SEARCHED_SUMS = 1 << 18
+"""Number of sums that are searched for a pair that attains the bound."""
 
 
 class _FunctionRows(GroupedRows):
-    """Signs of functions times members of a basis, on some coordinates; maybe with negatives."""
+    """Rows that are products of signs of functions and members of a basis, on some coordinates."""
 
     verifies_parts = True
     forms: FormSet
-    """The functions on all coordinates."""
+    """Functions on all coordinates."""
     members: np.ndarray
-    """What each function is multiplied by: signs on the coordinates kept, shape (n, d), int8."""
+    """Factors of each function: signs on the remaining coordinates, shape (n, d), int8."""
     places: np.ndarray | slice = slice(None)
-    """Coordinates that rows have of each function."""
+    """Coordinates of each function that remain in the rows."""
 
     @property
     def part(self) -> int:
-        """Rows of each function."""
+        """Number of rows of each function."""
         return self.group * len(self.members)
 
     def signs(self, start: int, stop: int) -> np.ndarray:
-        """Rows `start` to `stop` (exclusive) in integers, shape (stop - start, d), int8.
+        """Return rows `start` to `stop` (exclusive) in integers, shape (stop - start, d), int8.
 
         Rows below `self.standard` are signed unit vectors; the others are +-1, of length sqrt(d).
         """
         start, stop, _ = slice(start, stop).indices(len(self))
-        return self._made(start, max(start, stop), np.dtype(np.int8))
+        return self._make_rows(start, max(start, stop), np.dtype(np.int8))
 
     def _unit(self, start: int, stop: int) -> np.ndarray:
         signs, basis = self.signs(start, stop), max(0, self.standard - start)
@@ -79,7 +79,7 @@ class _FunctionRows(GroupedRows):
 class SignRows(_FunctionRows):
     """Rows of the bases that a set of functions gives.
 
-    Row i, counted after the standard basis, if that comes first, is row i mod 2 d of basis
+    Row i, counted after a standard basis, is row i mod 2 d of basis
     i // (2 d); there, row 2 a is member a and row 2 a + 1 its negative.
     """
 
@@ -92,7 +92,7 @@ class SignRows(_FunctionRows):
         self.shape = (self.standard + self.part * len(forms), forms.d)
 
     def verify(self) -> Verification:
-        """Size, distinctness and largest cosine from Walsh transforms of the functions' sums."""
+        """Compute size, distinctness and cosine by Walsh transforms of sums of functions."""
         forms, (K, d) = self.forms, self.shape
         bases = -(-(K - self.standard) // self.part)
         distribution, exact = None, True
@@ -102,93 +102,98 @@ class SignRows(_FunctionRows):
         else:
             largest, exact = largest_of_first(forms, bases)
         if K == 2:
-            cosine = Cosine.of(-1)
+            cosine = Cosine.rational(-1)
         elif bases > 0 and self.standard and largest**2 < d:
             cosine = Cosine.root(Fraction(1, d))
         else:
-            cosine = Cosine.of(Fraction(largest, d))
+            cosine = Cosine.rational(Fraction(largest, d))
         return Verification(K, largest < d, cosine, distribution, exact)
 
     def _distribution(self, whole: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
-        """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
+        """Count unordered pairs of rows by inner product from the counts of Walsh coefficients."""
         if whole.spectrum is None:
             return None
         d = self.forms.d
         bases = len(self.forms) + (self.standard > 0)
         # In a basis each row meets its negative, and 2 d - 2 rows at right angles.
-        pairs = Counter({Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)})
+        pairs = Counter(
+            {Cosine.rational(-1): bases * d, Cosine.rational(0): bases * d * (2 * d - 2)}
+        )
         # A coefficient of two functions is met by d pairs of members, each with four choices of
         # signs.
         for value, number in whole.spectrum.items():
             for sign in (1, -1):
-                pairs[Cosine.of(Fraction(sign * value, d))] += 2 * d * number
+                pairs[Cosine.rational(Fraction(sign * value, d))] += 2 * d * number
         if self.standard:
-            near = Cosine.root(Fraction(1, d))
-            for cosine in (near, -near):
+            positive = Cosine.root(Fraction(1, d))
+            for cosine in (positive, -positive):
                 pairs[cosine] += 2 * d * d * len(self.forms)
         return tuple(sorted((+pairs).items(), key=lambda item: -item[0].value))
 
 
 class _RestrictedRows(_FunctionRows):
-    """What shortened and punctured codes share: a check by bounds and pairs that attain them."""
+    """Shortened or punctured code, which is verified by bounds and pairs that attain them."""
 
     @abstractmethod
     def _largest_sum(self, functions: np.ndarray) -> int:
-        """Largest inner product, in integers, of rows of two functions with these sums."""
+        """Return the largest integer inner product of rows of two functions with these sums."""
 
     @abstractmethod
     def _bound(self) -> int:
-        """Upper bound, in integers, of the inner products of rows of different functions."""
+        """Bound the inner products, in integers, of rows of different functions from above."""
 
     @abstractmethod
-    def _within(self) -> int:
-        """Largest inner product, in integers, of different rows of one function."""
+    def _largest_in_basis(self) -> int:
+        """Return the largest inner product, in integers, of different rows of one function."""
 
     def verify(self) -> Verification:
-        """All pairs where they are few; else the whole code's bound and a pair that attains it."""
+        """Multiply all pairs of few rows; otherwise bound them and search for a pair there."""
         K, d = self.shape
         if K <= _ALL_PAIRS:
             return IntegerRows(self.signs(0, K).astype(np.int32)).verify()
         count = -(-K // self.part)
-        bound, largest, exact = self._bound(), self._within(), K == self.part
+        bound, largest, exact = self._bound(), self._largest_in_basis(), K == self.part
         for blocks, complete in self._searches(count):
             largest = max(largest, largest_in(blocks, bound, self._largest_sum))
             if exact := complete or largest >= bound:
                 break
         largest = largest if exact else bound
-        return Verification(K, largest < d, Cosine.of(Fraction(largest, d)), attained=exact)
+        return Verification(K, largest < d, Cosine.rational(Fraction(largest, d)), attained=exact)
 
     def _searches(self, count: int) -> Iterator[tuple[Iterable[np.ndarray], bool]]:
-        """Sums of two of the first functions, and whether they are all there are."""
+        """Yield sums of two of the first functions, in blocks, and True if they are all sums."""
         if count == 1:
             return
         # In a linear set the differences of the first functions are the first functions up to a
         # power of two; elsewhere differences with the zero function are some of all.
         linear = len(self.forms.core) == 1
         size = 1 << (count - 1).bit_length() if linear else count
-        blocks = _MOST_SUMS // block_size(self.forms.d)
-        yield islice(functions_by_number(self.forms, size), blocks), linear and size <= _MOST_SUMS
+        blocks = _MAX_SEARCHED_SUMS // block_size(self.forms.d)
+        yield (
+            islice(functions_by_number(self.forms, size), blocks),
+            linear and size <= _MAX_SEARCHED_SUMS,
+        )
         pairs = count * (count - 1) // 2
-        yield islice(sums_of_pairs(self.forms, count), blocks), pairs <= _MOST_SUMS
+        yield islice(sums_of_pairs(self.forms, count), blocks), pairs <= _MAX_SEARCHED_SUMS
 
 
 class ShortenedRows(_RestrictedRows):
-    """Shortened codes of signs: the rows that are +1 in s places, without those places.
+    """Shortened code of signs: the rows that are +1 in s places, without those places.
 
     Where the places are part of an information set, 2^k rows of length d and largest inner product
     w become 2^(k - s) rows of length d - s whose inner products are s less: their largest cosine is
-    at most (w - s)/(d - s), and this wherever two of the rows kept attain w. The first places are 0
-    and the powers of two, on which normal functions vanish: there a row of signs is +1 for one
-    choice of each sign and of s - 1 bits of a. Beyond these m + 1 places the sum over the basis is
-    restricted, m + 1 + (size of the basis) places at most. A standard basis is left out.
+    at most (w - s)/(d - s), with equality if two of the remaining rows attain w. The first places
+    are 0 and the powers of two, on which normal functions vanish: there a row of signs is +1 for
+    one choice of each sign and of s - 1 bits of a. Beyond these m + 1 places the sum over the basis
+    is restricted, m + 1 + (size of the basis) places at most. A standard basis is omitted.
     """
 
     def __init__(self, forms: FormSet, s: int) -> None:
         m, d = forms.m, forms.d
         self.original, self.s = forms, s
         places = [0, *(1 << i for i in range(m))][:s]
-        self.forms, more = _vanishing(forms, s - len(places))
-        self.places = np.setdiff1d(np.arange(d), [*places, *more])
+        self.forms, further_places = _vanishing(forms, s - len(places))
+        self.places = np.setdiff1d(np.arange(d), [*places, *further_places])
         self._step = 1 << (len(places) - 1)
         self.members = np.take(hadamard(m)[:: self._step], self.places, axis=1)
         self.shape = (self.part * len(self.forms), d - s)
@@ -202,12 +207,12 @@ class ShortenedRows(_RestrictedRows):
             return largest_of_first(self.original, count)[0] - self.s
         return sweep(self.original).largest - self.s
 
-    def _within(self) -> int:
+    def _largest_in_basis(self) -> int:
         return -self.s if self.part > 1 else -self.shape[1]
 
 
 def _vanishing(forms: FormSet, number: int) -> tuple[FormSet, list[int]]:
-    """The functions of a set that are 0 at a number of pivots of its basis, and these places."""
+    """Return the functions of a set that are 0 at `number` pivots of its basis, and the pivots."""
     if number <= 0:
         return forms, []
     span = Span(forms.basis)
@@ -219,11 +224,11 @@ def _vanishing(forms: FormSet, number: int) -> tuple[FormSet, list[int]]:
 
 
 class PuncturedRows(_RestrictedRows):
-    """Punctured codes of signs: all rows, without their first p places.
+    """Punctured code of signs: all rows, without their first p places.
 
     2^k rows of length d and largest inner product w become 2^k rows of length d - p with largest
     cosine at most (w + p)/(d - p), attained where two rows with inner product w differ in all p
-    places; p is d/4 at most. A standard basis is left out.
+    places; p is d/4 at most. A standard basis is omitted.
     """
 
     group = 2
@@ -241,5 +246,5 @@ class PuncturedRows(_RestrictedRows):
     def _bound(self) -> int:
         return largest_of_first(self.forms, -(-len(self) // self.part))[0] + self.p
 
-    def _within(self) -> int:
+    def _largest_in_basis(self) -> int:
         return int(np.abs(self.members[1:].sum(axis=1, dtype=np.int64)).max())

@@ -236,7 +236,7 @@ def _theorem(d: int, K: int) -> BestKnown | None:
 
 def _exact_text(cosine: "Cosine") -> str:
     """Format an exact cosine: a fraction, or the decimals of an irrational one."""
-    low, high = cosine.between
+    low, high = cosine.enclosure
     return str(low) if low == high else f"{cosine.value:.15f}"
 
 

@@ -194,7 +194,7 @@ class KnownCodes:
             return None
         single = self.covering(d, K)
         bar = 1.0 if single is None else float(single.interval[1])
-        cosine = self.summands.least(d, K, bar)
+        cosine = self.summands.least_cosine(d, K, bar)
         return None if cosine is None else self.fullest(d, cosine)
 
     def fullest(self, d: int, cosine: float) -> KnownCode | None:

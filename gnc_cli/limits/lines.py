@@ -120,7 +120,7 @@ def _constructed(d: int, K: int) -> Finding | None:
     code = line_construction(d, K)
     if code is None:
         return None
-    value = rounded_down(1 - code.cosine.between[1])
+    value = rounded_down(1 - code.cosine.enclosure[1])
     return Finding(value, source=f"{code.name}: {code.reference}", command=_command(d, K))
 
 

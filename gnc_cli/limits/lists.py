@@ -161,7 +161,7 @@ def proved_optimum() -> ExclusionLimit:
     entries = our_copy().entries.items()
     optima = {pair: (e.interval[0], e.optimality or e.source) for pair, e in entries if e.proven}
     optima |= {
-        (code.d, code.K): (code.cosine.between[0], f"{code.name}, {code.optimality}")
+        (code.d, code.K): (code.cosine.enclosure[0], f"{code.name}, {code.optimality}")
         for code in single_codes()
         if code.optimality
     }
@@ -345,7 +345,10 @@ class ConstructionLimit(Limit):
         code = constructed(d, K) if K > 2 * d else None
         if code is None:
             return None
-        value, source = rounded_down(1 - code.cosine.between[1]), f"{code.origin}: {code.reference}"
+        value, source = (
+            rounded_down(1 - code.cosine.enclosure[1]),
+            f"{code.origin}: {code.reference}",
+        )
         return Finding(value, source=source, command=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:

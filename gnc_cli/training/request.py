@@ -159,7 +159,7 @@ class Train(Call):
         float | None,
         Parameter(
             "Factor of the network's channels: 0.25 for small machines. Default 1.",
-            real(above=0.0, most=100.0),
+            real(greater_than=0.0, maximum=100.0),
             _NETWORK,
             metavar="FACTOR",
         ),

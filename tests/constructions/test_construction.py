@@ -171,9 +171,9 @@ def test_figures_are_those_of_the_rows(section: Construction) -> None:
 
 @given(st.fractions(-1, 1, max_denominator=10**6))
 def test_a_rational_cosine_is_exact(value: Fraction) -> None:
-    assert Cosine.of(value).between == (value, value)
+    assert Cosine.rational(value).enclosure == (value, value)
 
 
 def test_an_irrational_cosine_lies_between_its_ends() -> None:
-    low, high = Cosine.root(Fraction(1, 512)).between
+    low, high = Cosine.root(Fraction(1, 512)).enclosure
     assert low**2 < Fraction(1, 512) < high**2 and high - low < 1e-14

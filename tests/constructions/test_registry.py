@@ -1,4 +1,4 @@
-"""The search over constructions: laws of its answers, and sums against a plain knapsack."""
+"""The search over constructions: laws of its answers; and `sums.py` against a plain knapsack."""
 
 from functools import cache
 from importlib import import_module
@@ -48,7 +48,7 @@ def test_dimensions_of_each_module_are_as_listed() -> None:
     for name, (least, most) in registry._DIMENSIONS.items():
         module = import_module(f"gnc_cli.constructions.families.{name}")
         codes = getattr(module, "CODES", ())
-        assert bool(codes) == (name in registry._SINGLE)
+        assert bool(codes) == (name in registry._MODULES_OF_SINGLE_CODES)
         members = {d for f in getattr(module, "FAMILIES", ()) for d in _dimensions(f)}
         dimensions = members | {code.d for code in codes}
         assert min(dimensions) == least and max(dimensions) <= most

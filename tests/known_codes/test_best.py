@@ -17,7 +17,9 @@ from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import best, constructed, read_table
 from gnc_cli.known_codes.table import our_copy
 
-CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(1, 2)), None, "nobody", list)  # type: ignore[arg-type]
+CODE = Construction(
+    "a-code", "a code", 9, 500, Cosine.rational(Fraction(1, 2)), None, "nobody", list
+)  # type: ignore[arg-type]
 
 
 @pytest.fixture

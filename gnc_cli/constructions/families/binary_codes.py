@@ -1,4 +1,4 @@
-"""Binary codes as rows of signs: Kerdock, Delsarte-Goethals, Gold, BCH, cyclic; cut ones as well.
+"""Binary codes as rows of signs: Kerdock, Delsarte-Goethals, Gold, BCH, cyclic, and their parts.
 
 All contain the first-order Reed-Muller code, so that a set of functions modulo the affine ones
 gives each. Those of the cyclic codes are traces over GF(2^m) of polynomials,
@@ -33,7 +33,7 @@ Z4-linear codes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -62,12 +62,12 @@ _KERDOCK = (
     "Calderbank, Cameron, Kantor, Seidel 1997, Z4-Kerdock codes, orthogonal spreads, and extremal "
     "Euclidean line-sets"
 )
-_PROVED = (
+_SDP_PROOF = (
     "Cohn, de Laat, Leijenhorst 2024, Optimality of spherical codes via exact semidefinite "
     "programming bounds"
 )
-_PROVED_OPTIMAL = (4, 6, 8, 10)
-"""m of Kerdock's codes."""
+_OPTIMAL_KERDOCK_CODES = (4, 6, 8, 10)
+"""Values of m for which Kerdock's code is proved optimal."""
 _Z4 = (
     "Hammons, Kumar, Calderbank, Sloane, Sole 1994, The Z4-linearity of Kerdock, Preparata, "
     "Goethals, and related codes"
@@ -79,11 +79,11 @@ _THREE_ERROR = (
 )
 _BCH = "Bose, Ray-Chaudhuri 1960; Hocquenghem 1959; Kasami, Lin, Peterson 1967"
 _KOHNERT = "Kohnert 2007, Constructing two-weight codes with prescribed groups of automorphisms"
-_FOUND = "distance by Walsh transforms of all words"
-_CUT = "MacWilliams and Sloane 1977, The Theory of Error-Correcting Codes, chapter 1"
-_MOST_SHORTENED, _MOST_PUNCTURED = 35, 30
-"""Codes of up to 2^35 rows are shortened, of up to 2^30 rows punctured: their verification takes
-seconds."""
+_WALSH_TRANSFORMS = "distance by Walsh transforms of all words"
+_CODING_THEORY = "MacWilliams and Sloane 1977, The Theory of Error-Correcting Codes, chapter 1"
+_MAX_SHORTENED_BITS, _MAX_PUNCTURED_BITS = 35, 30
+"""Binary logarithms of the sizes up to which codes are shortened or punctured: beyond, `verify`
+takes more than seconds."""
 
 PRIMITIVE: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {
     (8, 7): (2, (3,)),
@@ -118,16 +118,16 @@ PRIMITIVE: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {
     (2048, 23): (992, (33,)),
     (2048, 34): (960, (33, 17)),
 }
-"""BCH: (length, k) -> (least distance, exponents besides 1, by their largest conjugates);
-k <= 40."""
+"""BCH codes by (length, k), k <= 40: least distance, and exponents other than 1, by their largest
+conjugates."""
 
 CYCLIC: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {
     (64, 19): (20, (3, 31)),
     (64, 21): (18, (5, 21, 31)),
 }
-"""Likewise; exponents found by trying all sets of up to four with k <= 24 for n = 64. The same
-search for n = 32 (k <= 26), 128 (k <= 22) and 256 (k <= 25) found nothing that the other families
-here do not have."""
+"""Cyclic codes in the same form, from a search through all sets of up to four with k <= 24 for n =
+64. The same search for n = 32 (k <= 26), 128 (k <= 22) and 256 (k <= 25) gave no code with more
+rows than the other families have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,10 +135,11 @@ class SignCode(Construction):
     """Rows (+-1)/sqrt(d) from a set of functions, perhaps after the signed standard basis."""
 
     k: int
-    """There are 2^k rows of signs, their negatives included."""
+    """Binary logarithm of the number of rows of signs, negatives included."""
     largest: int
-    """The largest sum of products of two rows of signs."""
+    """Largest inner product of two rows of signs, in integers."""
     forms: Callable[[], FormSet] = field(repr=False, compare=False)
+    """Function that makes the set of functions."""
 
 
 def _sign_code(
@@ -150,12 +151,10 @@ def _sign_code(
     reference: str,
     forms: Callable[[], FormSet],
     standard: bool = False,
-    optimality: str | None = None,
-    distribution: tuple[tuple[str, int], ...] | None = None,
 ) -> SignCode:
-    """All rows, d = 2^m; `standard` puts the signed standard basis first."""
+    """Return the code of all rows, d = 2^m, after the signed standard basis if `standard`."""
     d = 1 << m
-    cosine = Cosine.of(Fraction(largest, d))
+    cosine = Cosine.rational(Fraction(largest, d))
     if standard and largest**2 < d:
         cosine = Cosine.root(Fraction(1, d))
     return SignCode(
@@ -164,10 +163,9 @@ def _sign_code(
         d,
         (1 << k) + 2 * d * standard,
         cosine,
-        optimality,
+        None,
         reference,
         lambda: SignRows(forms(), standard),
-        distribution,
         # Products with a row of the code, over {+-1} or through the Gray map, are symmetries.
         transitive=not standard,
         k=k,
@@ -177,15 +175,15 @@ def _sign_code(
 
 
 def trace_functions(m: int, e: int) -> np.ndarray:
-    """A basis of the functions Tr(c x^e), c in GF(2^m), shape (number of conjugates of e, 2^m)."""
+    """Return a basis of the functions Tr(c x^e), c in GF(2^m), shape (conjugates of e, 2^m)."""
     finite = finite_field(1 << m)
     x = finite.power(np.arange(finite.q), e)
     functions = finite.trace[finite.multiply(finite.exp[:m, None], x[None, :])].astype(np.uint8)
-    return functions[Span(normal(functions)).independent]
+    return np.asarray(functions[Span(normal(functions)).independent])
 
 
 def trace_forms(m: int, exponents: Sequence[int]) -> FormSet:
-    """The sums of trace functions of these exponents; the first exponents' functions come first.
+    """Return the sums of trace functions of these exponents; functions of the first come first.
 
     With the affine functions they are an extended cyclic code of length 2^m.
     """
@@ -195,7 +193,7 @@ def trace_forms(m: int, exponents: Sequence[int]) -> FormSet:
 
 
 def _field_maps(m: int) -> tuple[CoordinateSymmetry, CoordinateSymmetry]:
-    """x -> a x and x -> x^2 of GF(2^m), a its primitive element."""
+    """Return the maps x -> a x and x -> x^2 of GF(2^m), a its primitive element."""
     finite = finite_field(1 << m)
     x = np.arange(finite.q)
     return (
@@ -205,7 +203,7 @@ def _field_maps(m: int) -> tuple[CoordinateSymmetry, CoordinateSymmetry]:
 
 
 def z4_forms(m: int, r: int) -> FormSet:
-    """The forms of Kerdock's set (r = 0) and the Delsarte-Goethals codes, of a Z4-linear code.
+    """Return the forms of Kerdock's set (r = 0) or a Delsarte-Goethals code, from a Z4-linear code.
 
     With n = m - 1 odd, the words T(l X) + 2 tr(c_1 x^3) + .. + 2 tr(c_r x^(1 + 2^r)) + e, l in
     GR(4, n), e in Z4, X the Teichmueller lift of x in GF(2^n), T the ring's trace and tr the
@@ -235,16 +233,18 @@ def z4_forms(m: int, r: int) -> FormSet:
 def _kerdock(m: int) -> SignCode:
     d, root = 2**m, 2 ** (m // 2)
     half = d * d // 2
-    return _sign_code(
-        f"kerdock-{m}",
-        f"{d // 2 + 1} mutually unbiased bases, signed",
-        m,
-        2 * m,
-        root,
-        _KERDOCK,
-        partial(z4_forms, m, 0),
-        standard=True,
-        optimality=_PROVED if m in _PROVED_OPTIMAL else None,
+    return replace(
+        _sign_code(
+            f"kerdock-{m}",
+            f"{d // 2 + 1} mutually unbiased bases, signed",
+            m,
+            2 * m,
+            root,
+            _KERDOCK,
+            partial(z4_forms, m, 0),
+            standard=True,
+        ),
+        optimality=_SDP_PROOF if m in _OPTIMAL_KERDOCK_CODES else None,
         distribution=((f"1/{root}", half), ("0", 2 * d - 2), (f"-1/{root}", half), ("-1", 1)),
     )
 
@@ -289,11 +289,13 @@ def _delsarte_goethals(m: int, s: int) -> SignCode:
     )
 
 
-def _cyclic(name: str, n: int, k: int, b: int, exponents: tuple[int, ...], why: str) -> SignCode:
+def _cyclic(
+    name: str, n: int, k: int, b: int, exponents: tuple[int, ...], reference: str
+) -> SignCode:
     m = n.bit_length() - 1
     title = f"extended {'BCH' if name == 'bch' else name} code [{n},{k},{b}]"
     forms = partial(trace_forms, m, exponents)
-    return _sign_code(f"{name}-{n}-{k}", title, m, k, n - 2 * b, why, forms)
+    return _sign_code(f"{name}-{n}-{k}", title, m, k, n - 2 * b, reference, forms)
 
 
 def _section(m: int) -> Construction:
@@ -309,7 +311,7 @@ def _section(m: int) -> Construction:
         f"the rows of {code.title} at cosine 1/{root} from one, as it sees them",
         code.d - 1,
         2 ** (m - 2) * (2 ** (m - 1) - 1) * (2**m - 1) // 3,
-        Cosine.of(Fraction(1, root + 1)),
+        Cosine.rational(Fraction(1, root + 1)),
         None,
         _Z4,
         build,
@@ -328,9 +330,9 @@ ORBITS = {
         {6: 825, -26: 198},
     ),
 }
-"""(n, k) -> polynomials f, with the constant coefficient as lowest bit; a point of each orbit, the
-coefficients modulo each f from the lowest bit on; inner products of rows of signs, with their
-neighbours."""
+"""Codes by (n, k): polynomials f, with the constant coefficient as lowest bit; a point of each
+orbit, the coefficients modulo each f from the lowest bit on; inner products of rows of signs, with
+their neighbours."""
 
 
 def orbit_points(moduli: Sequence[int], points: Iterable[int]) -> list[int]:
@@ -370,7 +372,7 @@ _BCH_CODES: _Codes = {
     (n, k): _cyclic("bch", n, k, b, e, _BCH) for (n, k), (b, e) in PRIMITIVE.items()
 }
 _CYCLIC_CODES: _Codes = {
-    (n, k): _cyclic("cyclic", n, k, b, e, _FOUND) for (n, k), (b, e) in CYCLIC.items()
+    (n, k): _cyclic("cyclic", n, k, b, e, _WALSH_TRANSFORMS) for (n, k), (b, e) in CYCLIC.items()
 }
 QUADRATIC = {
     code.name: code
@@ -384,15 +386,15 @@ RIVALLED = frozenset(
     for rival in QUADRATIC.values()
     if rival.d == code.d and rival.k >= code.k and rival.largest <= code.largest
 )
-"""Cyclic codes than which another family has as many rows at their cosine: no search finds them."""
+"""Names of cyclic codes that another family matches in rows and cosine: searches skip them."""
 SIGN_CODES = QUADRATIC | {c.name: c for c in (*_BCH_CODES.values(), *_CYCLIC_CODES.values())}
-"""All, by name."""
+"""Codes of all rows of a set of functions, by name."""
 
 
 def _shortened(name: str, s: int) -> Construction | None:
-    """The code shortened in s places, or None where no more rows are left than an orthoplex has."""
+    """Return the code shortened in s places, or None if an orthoplex has as many rows."""
     code = SIGN_CODES.get(name)
-    if code is None or not 0 < s < code.largest or code.k > _MOST_SHORTENED:
+    if code is None or not 0 < s < code.largest or code.k > _MAX_SHORTENED_BITS:
         return None
     if 1 << max(0, code.k - s) <= 2 * (code.d - s):
         return None
@@ -401,9 +403,9 @@ def _shortened(name: str, s: int) -> Construction | None:
 
 
 def _punctured(name: str, p: int) -> Construction | None:
-    """The code without p places, or None for more places than a few or another kind of code."""
+    """Return the code without p places, or None for too many places or another kind of code."""
     code = QUADRATIC.get(name)
-    if code is None or code.k > _MOST_PUNCTURED:
+    if code is None or code.k > _MAX_PUNCTURED_BITS:
         return None
     if not 0 < p <= code.largest // 2 or code.largest + p >= code.d - p:
         return None
@@ -426,7 +428,7 @@ def _changed(
         f"{code.title}, {title}",
         d,
         1 << k,
-        Cosine.of(Fraction(largest, d)),
+        Cosine.rational(Fraction(largest, d)),
         None,
         code.reference,
         lambda: rows(code.forms(), places),
@@ -434,7 +436,7 @@ def _changed(
 
 
 def _longer(d: int) -> Iterable[tuple[str, int]]:
-    """The codes of the next power of two, as far as they can be cut down to exactly d."""
+    """Return the codes of the next power of two, with the number of places beyond d."""
     length = 1 << d.bit_length()
     codes = (code for code in SIGN_CODES.values() if code.name not in RIVALLED)
     return [(code.name, length - d) for code in codes if code.d == length]
@@ -529,7 +531,7 @@ FAMILIES: tuple[Family, ...] = (
         "n",
         "2^k",
         "1 - 2b/n",
-        _FOUND,
+        _WALSH_TRANSFORMS,
         codes=_CYCLIC_CODES,
         hidden=RIVALLED,
     ),
@@ -540,7 +542,7 @@ FAMILIES: tuple[Family, ...] = (
         "2^m - s",
         "2^(k-s) of 2^k",
         "(w-s)/(2^m-s)",
-        _CUT,
+        _CODING_THEORY,
         _shortened,
         _longer,
     ),
@@ -551,7 +553,7 @@ FAMILIES: tuple[Family, ...] = (
         "2^m - p",
         "2^k",
         "(w+p)/(2^m-p)",
-        _CUT,
+        _CODING_THEORY,
         _punctured,
         _longer,
     ),

@@ -43,10 +43,10 @@ _KINDS = {
     "odd-cubic": ((1, 3), 2048, _WEIL),
     "odd-quintic": ((1, 3, 5), 128, _WEIL),
 }
-"""Exponents of the polynomials; limit of the fields' orders; source. Beyond 128 codes of odd
-quintics outgrow any use."""
+"""Exponents of the polynomials, largest order of the fields, and source. Codes of odd quintics over
+fields of more than 128 elements have millions of rows."""
 _TIE = 1e-9
-"""Sums within this share of the largest are its conjugates."""
+"""Relative difference of sums up to which they are conjugates of the largest, in floats."""
 
 
 class CharacterRows(GroupedRows):
@@ -65,7 +65,7 @@ class CharacterRows(GroupedRows):
         self.field = field
         self.exponents = exponents
         self.odd = exponents[1] != 2
-        """The vectors have a real form in q dimensions."""
+        """True if the vectors have a real form in q dimensions."""
         self.group = 2 if self.odd else 4
         self.standard = 0 if self.odd else 4 * field.q
         K = self.standard + self.group * field.q ** len(exponents)
@@ -82,7 +82,7 @@ class CharacterRows(GroupedRows):
         self._cosines, self._sines = scale * np.cos(angles), scale * np.sin(angles)
 
     def _basis(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Unit vectors times 1, i, -1, -i."""
+        """Return columns and signs of unit vectors times 1, i, -1, -i, each shape (n,)."""
         turns = numbers % 4
         return numbers // 4 + self.field.q * (turns % 2), 1 - 2 * (turns // 2)
 
@@ -92,11 +92,11 @@ class CharacterRows(GroupedRows):
         for traces in self._traces:
             coefficients = numbers % q
             numbers = numbers // q
-            there = np.flatnonzero(coefficients)
-            if len(there) == len(out):
+            nonzero = np.flatnonzero(coefficients)
+            if len(nonzero) == len(out):
                 phases += traces[self.field.log[coefficients]]
             else:
-                phases[there] += traces[self.field.log[coefficients[there]]]
+                phases[nonzero] += traces[self.field.log[coefficients[nonzero]]]
         half = 1 + phases.shape[1]
         real, imaginary = out[:, 0, 1:half], out[:, 0, half if self.odd else half + 1 :]
         np.take(self._cosines, phases, out=real, mode="clip")
@@ -112,23 +112,25 @@ class CharacterRows(GroupedRows):
         np.negative(out[:, :2], out=out[:, 2:])
 
     def verify(self) -> Verification:
-        """Size, distinctness and largest cosine from the sums of all differences of polynomials."""
+        """Compute size, distinctness and largest cosine by sums of differences of polynomials."""
         K, q = len(self), self.field.q
         polynomials = -(-(K - self.standard) // self.group)
-        used = next(n for n in range(9) if q**n >= polynomials)
+        count = next(n for n in range(9) if q**n >= polynomials)
         if K == 2 and self.odd:
-            return Verification(K, True, Cosine.of(-1))
-        if used <= self.odd:  # multiples of one orthonormal basis; then one vector of modulus 1
-            return Verification(K, True, Cosine.of(0) if polynomials <= 0 or self.odd else _flat(q))
-        cosine, number = largest_cosine(q, self.exponents[: max(used, 2)])
+            return Verification(K, True, Cosine.rational(-1))
+        if count <= self.odd:  # multiples of one orthonormal basis; then one vector of modulus 1
+            return Verification(
+                K, True, Cosine.rational(0) if polynomials <= 0 or self.odd else _flat(q)
+            )
+        cosine, position = largest_cosine(q, self.exponents[: max(count, 2)])
         if cosine == _flat(q):
             check_planar(self.field)
-        attained = K >= self.standard + self.group * (number + 1)
+        attained = K >= self.standard + self.group * (position + 1)
         return Verification(K, cosine.value < 1, cosine, attained=attained)
 
 
 def largest_cosine(q: int, exponents: tuple[int, ...]) -> tuple[Cosine, int]:
-    """Largest cosine of the rows of all polynomials, and the number of one that attains it with 0.
+    """Return the largest cosine, and the number of a polynomial that attains it with 0.
 
     Completing the square, or the cube, makes any sum of degree 2 or 3 one of c x^k + b x times a
     root of unity, so that odd cubics have the same largest sum as all cubics.
@@ -160,10 +162,10 @@ def check_planar(field: FiniteField) -> None:
 
 @lru_cache(maxsize=2048)
 def largest_odd_sum(p: int, degree: int) -> tuple[Cosine, dict[int, int]]:
-    """The largest |sum over x mod p of exp(2 pi i f(x) / p)| / p, f odd of exactly this degree.
+    """Maximise |sum over x mod p of exp(2 pi i f(x) / p)| / p over odd f of exactly this degree.
 
-    f(x) = c x + .. + a x^degree has odd powers only, so the sum is real. The whole set of sums is
-    seen: the transform goes through all c, and a of each class modulo k-th powers stands for all,
+    f(x) = c x + .. + a x^degree has odd powers only, so the sum is real. The maximum is over all
+    sums: the transform runs through all c, and one a of each class modulo k-th powers is enough,
     since x -> s x takes a to a s^k. That is p^((degree - 3) / 2) transforms for each class of a.
 
     Returns:
@@ -190,20 +192,20 @@ def largest_odd_sum(p: int, degree: int) -> tuple[Cosine, dict[int, int]]:
 
 
 def _classes(p: int, k: int) -> list[int]:
-    """The least element of each class of nonzero residues modulo k-th powers."""
+    """Return the least element of each class of nonzero residues modulo k-th powers."""
     number = gcd(k, p - 1)
-    least: dict[int, int] = {}
+    representatives: dict[int, int] = {}
     for a in range(1, p):
-        least.setdefault(pow(a, (p - 1) // number, p), a)
-        if len(least) == number:
+        representatives.setdefault(pow(a, (p - 1) // number, p), a)
+        if len(representatives) == number:
             break
-    return list(least.values())
+    return list(representatives.values())
 
 
 def _member(kind: str, q: int) -> Construction | None:
-    exponents, most, reference = _KINDS[kind]
+    exponents, max_order, reference = _KINDS[kind]
     order = prime_power(q)
-    if order is None or order[0] == 2 or q > most:
+    if order is None or order[0] == 2 or q > max_order:
         return None
     if kind != "quadratic" and (order[1] > 1 or q <= exponents[-1]):
         return None

@@ -23,7 +23,7 @@ from math import gcd, isqrt
 import numpy as np
 
 from gnc_cli.constructions.construction import (
-    SHARP,
+    SHARP_CODES,
     Construction,
     Family,
     small_family,
@@ -33,7 +33,7 @@ from gnc_cli.constructions.families.leech import steiner_3_6_22, steiner_4_7_23
 from gnc_cli.constructions.fields import FiniteField, finite_field
 from gnc_cli.constructions.integer_rows import IntegerRows
 
-_EXACT = (
+_SDP_PROOF = (
     "Cohn, de Laat and Leijenhorst 2024, Optimality of spherical codes via exact semidefinite "
     "programming bounds"
 )
@@ -49,18 +49,19 @@ class StronglyRegular:
     """Parameters of a connected strongly regular graph."""
 
     v: int
-    """Vertices."""
+    """Number of vertices."""
     k: int
-    """Neighbours of each vertex."""
+    """Number of neighbours of each vertex."""
     lam: int
-    """Common neighbours of two adjacent vertices."""
+    """Number of common neighbours of two adjacent vertices."""
     mu: int
-    """Common neighbours of two others; above 0, so that the graph is connected."""
+    """Number of common neighbours of two others; above 0, so that the graph is connected."""
 
     def projection(self) -> tuple[tuple[int, int, int], int]:
-        """The projection on the smaller eigenvalue's eigenspace, times a positive integer m.
+        """Return the projection on the smaller eigenvalue's eigenspace, times an integer m > 0.
 
-        Coprime entries on the diagonal, between neighbours and between others; and m.
+        The result holds its coprime entries on the diagonal, between neighbours and between others,
+        and m.
         """
         # Eigenvalues solve x^2 = (lambda - mu) x + (k - mu). With r the larger one, A - r I kills
         # its eigenspace, and a multiple of J the constants.
@@ -69,29 +70,29 @@ class StronglyRegular:
         r = (p + root) // 2
         entries = (self.v * r + self.k - r, self.k - r - self.v, self.k - r)
         scale = gcd(*entries)
-        diagonal, near, far = (entry // scale for entry in entries)
-        return (diagonal, near, far), self.v * root // scale
+        diagonal, adjacent, nonadjacent = (entry // scale for entry in entries)
+        return (diagonal, adjacent, nonadjacent), self.v * root // scale
 
 
 def spectral_code(adjacency: np.ndarray, graph: StronglyRegular) -> IntegerRows:
-    """The vertices projected on the smaller eigenvalue's eigenspace, neighbours far apart.
+    """Project the vertices on the eigenspace of the smaller eigenvalue.
 
-    They are v points in as many dimensions as that has multiplicity. The adjacency is Boolean,
-    shape (v, v).
+    The v points span as many dimensions as its multiplicity. The adjacency is Boolean, shape
+    (v, v).
     """
-    (diagonal, near, far), m = graph.projection()
-    size = np.min_scalar_type(-1 - max(abs(diagonal), abs(near), abs(far))).type
-    vectors = np.where(adjacency, size(near), size(far))
+    (diagonal, adjacent, nonadjacent), m = graph.projection()
+    size = np.min_scalar_type(-1 - max(abs(diagonal), abs(adjacent), abs(nonadjacent))).type
+    vectors = np.where(adjacency, size(adjacent), size(nonadjacent))
     np.fill_diagonal(vectors, diagonal)
     return IntegerRows(vectors, frame=_frame(vectors, m, graph.v * diagonal // m))
 
 
 def _frame(multiple: np.ndarray, m: int, d: int) -> np.ndarray:
-    """Orthonormal basis, shape (v, d), of the range of a projection times m.
+    """Return an orthonormal basis, shape (v, d), of the range of a projection times m.
 
     Random combinations of the columns span it. Their Gram matrix's Cholesky factor makes them
-    orthonormal, less the digits that its condition costs; projected and done once more, on a basis
-    that is orthonormal already, errors are of single roundings. Cost: 4 v^2 d flops, no v^3.
+    orthonormal up to errors that grow with its condition. A second pass, on a basis that is nearly
+    orthonormal, reduces the errors to single roundings. Cost: 4 v^2 d flops, no v^3.
     """
     projection = multiple / m
     basis = np.random.default_rng(0).standard_normal((len(multiple), d))
@@ -102,7 +103,9 @@ def _frame(multiple: np.ndarray, m: int, d: int) -> np.ndarray:
 
 
 def hoffman_singleton() -> np.ndarray:
-    """Robertson's pentagons and pentagrams, (50, 7, 0, 1); shape (50, 50), bool.
+    """Return the Hoffman-Singleton graph (50, 7, 0, 1), shape (50, 50), bool.
+
+    It consists of Robertson's pentagons and pentagrams.
 
     Vertex j of the pentagon P_h meets j +- 1, vertex j of the pentagram Q_i meets j +- 2, and
     j of P_h meets h i + j of Q_i, all modulo 5.
@@ -113,26 +116,27 @@ def hoffman_singleton() -> np.ndarray:
     pentagons = same & ((step == 1) | (step == 4))[None, :, None, :]
     pentagrams = same & ((step == 2) | (step == 3))[None, :, None, :]
     h, j, i, other = np.ix_(five, five, five, five)
-    across = (other - h * i - j) % 5 == 0
-    P, Q, B = (block.reshape(25, 25) for block in (pentagons, pentagrams, across))
+    mixed = (other - h * i - j) % 5 == 0
+    P, Q, B = (block.reshape(25, 25) for block in (pentagons, pentagrams, mixed))
     return np.block([[P, B], [B.T, Q]])
 
 
 def m22() -> np.ndarray:
-    """The 77 blocks of S(3, 6, 22), joined when disjoint: (77, 16, 0, 4); bool."""
-    return _products(steiner_3_6_22()) == 0
+    """Return the graph of disjoint blocks of S(3, 6, 22): (77, 16, 0, 4); shape (77, 77), bool."""
+    return np.asarray(_products(steiner_3_6_22()) == 0)
 
 
 def gewirtz() -> np.ndarray:
-    """The 56 blocks of S(3, 6, 22) off one point, joined when disjoint: (56, 10, 0, 2); bool."""
+    """Return the graph of disjoint blocks of S(3, 6, 22) off one point: (56, 10, 0, 2); bool."""
     blocks = steiner_3_6_22()
-    return _products(blocks[blocks[:, 0] == 0]) == 0
+    return np.asarray(_products(blocks[blocks[:, 0] == 0]) == 0)
 
 
 def higman_sims() -> np.ndarray:
-    """A vertex, the 22 points and the 77 blocks of S(3, 6, 22): (100, 22, 0, 6); bool.
+    """Return the Higman-Sims graph (100, 22, 0, 6), shape (100, 100), bool.
 
-    The vertex is joined to the points, a point to the blocks through it, disjoint blocks together.
+    Its vertices are one more, the 22 points and the 77 blocks of S(3, 6, 22). The first is joined
+    to the points, a point to the blocks through it, disjoint blocks together.
     """
     blocks = steiner_3_6_22() == 1
     A = np.zeros((100, 100), dtype=bool)
@@ -144,20 +148,21 @@ def higman_sims() -> np.ndarray:
 
 
 def mclaughlin() -> np.ndarray:
-    """22 points, 77 hexads and 176 heptads of S(4, 7, 23): (275, 112, 30, 56); bool.
+    """Return the McLaughlin graph (275, 112, 30, 56), shape (275, 275), bool.
 
-    The hexads are the blocks through a chosen point, without it; the heptads are the others. A
-    point is joined to the hexads that miss it and the heptads that hold it, two hexads when
-    disjoint, two heptads when they meet in 1, a hexad and a heptad when they meet in 3.
+    Its vertices are 22 points, 77 hexads and 176 heptads of S(4, 7, 23). The hexads are the blocks
+    through a chosen point, without it; the heptads are the others. A point is joined to the hexads
+    that miss it and the heptads that hold it, two hexads when disjoint, two heptads when they meet
+    in 1, a hexad and a heptad when they meet in 3.
     """
     blocks = steiner_4_7_23()
-    through = blocks[:, -1] == 1
-    hexads, heptads = blocks[through, :-1], blocks[~through, :-1]
+    contains_point = blocks[:, -1] == 1
+    hexads, heptads = blocks[contains_point, :-1], blocks[~contains_point, :-1]
     mixed = _products(hexads, heptads) == 3
-    nothing = np.zeros((22, 22), dtype=bool)
+    no_edges = np.zeros((22, 22), dtype=bool)
     return np.block(
         [
-            [nothing, hexads.T == 0, heptads.T == 1],
+            [no_edges, hexads.T == 0, heptads.T == 1],
             [hexads == 0, _products(hexads) == 0, mixed],
             [heptads == 1, mixed.T, _products(heptads) == 1],
         ]
@@ -165,16 +170,19 @@ def mclaughlin() -> np.ndarray:
 
 
 def mclaughlin_far() -> np.ndarray:
-    """The McLaughlin graph on the 162 vertices not joined to the first: (162, 56, 10, 24); bool."""
+    """Return the McLaughlin graph on the vertices not joined to the first.
+
+    Its parameters are (162, 56, 10, 24), its shape (162, 162), bool.
+    """
     A = mclaughlin()
-    far = np.flatnonzero(~A[0])[1:]
-    return A[np.ix_(far, far)]
+    remote = np.flatnonzero(~A[0])[1:]
+    return A[np.ix_(remote, remote)]
 
 
 def _products(blocks: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Sizes of the intersections of blocks given as rows of 0 and 1."""
-    other = blocks if others is None else others
-    return np.matmul(blocks.astype(np.int16), other.astype(np.int16).T)
+    """Return the sizes of the intersections of blocks, which are rows of 0 and 1."""
+    second = blocks if others is None else others
+    return np.asarray(np.matmul(blocks.astype(np.int16), second.astype(np.int16).T))
 
 
 def _code(
@@ -185,16 +193,16 @@ def _code(
     reference: str,
     optimality: str,
 ) -> Construction:
-    """The code on the smaller eigenvalue's eigenspace, its figures from the parameters alone."""
-    (diagonal, near, far), m = graph.projection()
+    """Return the code on the eigenspace of the smaller eigenvalue, from the parameters alone."""
+    (diagonal, adjacent, nonadjacent), m = graph.projection()
     return transitive_code(
         name,
         title,
         graph.v * diagonal // m,
         reference,
         lambda: spectral_code(build(), graph),
-        (Fraction(far, diagonal), graph.v - 1 - graph.k),
-        (Fraction(near, diagonal), graph.k),
+        (Fraction(nonadjacent, diagonal), graph.v - 1 - graph.k),
+        (Fraction(adjacent, diagonal), graph.k),
         optimality=optimality,
     )
 
@@ -206,7 +214,7 @@ CODES = tuple(
         StronglyRegular(v, k, lam, mu),
         adjacency,
         reference,
-        _EXACT if lam == 0 and v < 100 else SHARP,
+        _SDP_PROOF if lam == 0 and v < 100 else SHARP_CODES,
     )
     for name, title, (v, k, lam, mu), adjacency, reference in (
         (
@@ -247,11 +255,11 @@ CODES = tuple(
         ("mclaughlin", "McLaughlin graph", (275, 112, 30, 56), mclaughlin, _MCLAUGHLIN),
     )
 )
-"""Dimensions 20, 21, 21, 21, 22 and 22."""
+"""Codes of the single graphs, in 20, 21, 21, 21, 22 and 22 dimensions."""
 
 
 def isotropic_lines(q: int) -> np.ndarray:
-    """The totally isotropic lines of the Hermitian space H(3, q^2), points by number.
+    """Return the totally isotropic lines of the Hermitian space H(3, q^2), points by number.
 
     Points are vectors of GF(q^2)^4 whose first nonzero coordinate is 1, read as numbers to the base
     q^2. The form is sum_i x_i y_i^q; a line is a plane of vectors on which it vanishes. Its one
@@ -271,7 +279,7 @@ def isotropic_lines(q: int) -> np.ndarray:
 
 
 def _isotropic(field: FiniteField, q: int, pivot: int, zero: int | None = None) -> np.ndarray:
-    """Isotropic vectors whose first nonzero coordinate is a 1 at `pivot`; 0 at `zero`; (n, 4)."""
+    """Return isotropic vectors, (n, 4), that begin with a 1 at `pivot` and are 0 at `zero`."""
     free = [i for i in range(pivot + 1, 4) if i != zero]
     vectors = np.zeros((field.q ** len(free), 4), dtype=np.int64)
     vectors[:, pivot] = 1
@@ -280,31 +288,32 @@ def _isotropic(field: FiniteField, q: int, pivot: int, zero: int | None = None) 
 
 
 def _form(field: FiniteField, q: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The Hermitian form, over the last axis, broadcast over the others."""
+    """Evaluate the Hermitian form over the last axis, broadcast over the others."""
     terms = field.multiply(x, field.power(y, q))
     return reduce(field.add, (terms[..., i] for i in range(4)))
 
 
 def meeting(lines: np.ndarray) -> np.ndarray:
-    """Which different lines share a point, shape (K, K), bool; each point lies on q + 1 of them.
+    """Return the graph of different lines that share a point, shape (K, K), bool.
 
-    The graph is a generalized quadrangle of order (q, q^2), strongly regular.
+    The lines, shape (K, q^2 + 1), have q + 1 through each point. The graph is a generalized
+    quadrangle of order (q, q^2), strongly regular.
     """
     points, numbers = np.unique(lines, return_inverse=True)
-    through = np.argsort(numbers, axis=None, kind="stable") // lines.shape[1]
-    through = through.reshape(len(points), -1)
+    lines_of_points = np.argsort(numbers, axis=None, kind="stable") // lines.shape[1]
+    lines_of_points = lines_of_points.reshape(len(points), -1)
     meet = np.zeros((len(lines), len(lines)), dtype=bool)
-    meet[through[:, :, None], through[:, None, :]] = True
+    meet[lines_of_points[:, :, None], lines_of_points[:, None, :]] = True
     np.fill_diagonal(meet, False)
     return meet
 
 
 def _isotropic_code(q: int) -> Construction:
-    """(q + 1)(q^3 + 1) points in q (q^2 - q + 1) dimensions with products 1/q^2 and -1/q."""
+    """Return (q + 1)(q^3 + 1) points in q (q^2 - q + 1) dimensions: products 1/q^2 and -1/q."""
     graph = StronglyRegular((q + 1) * (q**3 + 1), q * (q * q + 1), q - 1, q * q + 1)
     title = f"totally isotropic lines of the Hermitian space H(3,{q * q})"
     return _code(
-        f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), _SUBSPACES, SHARP
+        f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), _SUBSPACES, SHARP_CODES
     )
 
 

@@ -1,4 +1,4 @@
-"""The Golay code, the minimal vectors of the Leech lattice, and the codes cut from them.
+"""The Golay code, the minimal vectors of the Leech lattice, and the codes derived from them.
 
 Lattice vectors are integers; the lattice is theirs divided by sqrt(8), so its minimal norm 4 reads
 32 here. Blocks and words are rows of 0 and 1, so that intersections are inner products.
@@ -16,8 +16,8 @@ from functools import cache, partial
 import numpy as np
 
 from gnc_cli.constructions.construction import (
-    OPTIMAL,
-    SHARP,
+    KISSING_NUMBERS,
+    SHARP_CODES,
     Construction,
     Cosine,
     small_family,
@@ -28,10 +28,11 @@ from gnc_cli.constructions.integer_rows import IntegerRows, UnequalRows
 
 @cache
 def golay_code() -> np.ndarray:
-    """All words of the extended binary Golay code [24, 12, 8], shape (4096, 24), uint8.
+    """Return all words of the extended binary Golay code [24, 12, 8], shape (4096, 24), uint8.
 
-    The quadratic residue code modulo 23, spanned by the cyclic shifts of the residues' indicator,
-    with a parity bit in the last place. It is its own dual; the weights are 0, 8, 12, 16, 24.
+    It is the quadratic residue code modulo 23, spanned by the cyclic shifts of the residues'
+    indicator, with a parity bit in the last place. It is its own dual; the weights are 0, 8, 12,
+    16, 24.
     """
     from gnc_cli.constructions.boolean_functions import Span
 
@@ -47,13 +48,16 @@ def golay_code() -> np.ndarray:
 
 
 def octads() -> np.ndarray:
-    """The 759 words of weight 8: blocks of S(5, 8, 24), any five points in exactly one."""
+    """Return the 759 words of weight 8, the blocks of S(5, 8, 24), shape (759, 24).
+
+    Any five points lie in exactly one.
+    """
     words = golay_code()
     return np.asarray(words[words.sum(1) == 8])
 
 
 def steiner_4_7_23() -> np.ndarray:
-    """The octads through the last point, without it: 253 blocks of 7 of 23 points, shape (253, 23).
+    """Return the octads through the last point, without it: 253 blocks of 7, shape (253, 23).
 
     Any four points lie in exactly one; two blocks meet in 1 or 3 points.
     """
@@ -61,7 +65,7 @@ def steiner_4_7_23() -> np.ndarray:
 
 
 def steiner_3_6_22() -> np.ndarray:
-    """The octads through the last two points, without them: 77 blocks of 6 of 22, shape (77, 22).
+    """Return the octads through the last two points, without them: 77 blocks, shape (77, 22).
 
     Any three points lie in exactly one; two blocks meet in 0 or 2 points.
     """
@@ -69,13 +73,13 @@ def steiner_3_6_22() -> np.ndarray:
 
 
 def _derived(blocks: np.ndarray) -> np.ndarray:
-    """The blocks through the last point, without that point."""
+    """Return the blocks through the last point, without that point."""
     return np.asarray(blocks[blocks[:, -1] == 1, :-1])
 
 
 @cache
 def minimal_vectors() -> np.ndarray:
-    """The 196560 shortest vectors, shape (196560, 24), int8, each of squared length 32.
+    """Return the 196560 shortest vectors, shape (196560, 24), int8, of squared length 32.
 
     97152 are (+-2)^8 on an octad with an even number of minus signs, 98304 are (-3, 1^23) with the
     -3 anywhere and the signs changed on a word of the Golay code, and 1104 are (+-4)^2.
@@ -89,13 +93,16 @@ def minimal_vectors() -> np.ndarray:
 
 
 def signs_on_block(size: int, odd: int) -> np.ndarray:
-    """All +-2 on a number of places, those minus being odd (1) or even (0) in number; int8."""
+    """Return all vectors of +-2 whose number of minus signs is odd (1) or even (0).
+
+    The shape is (2^(size - 1), size), int8.
+    """
     bits = np.arange(1 << size)[:, None] >> np.arange(size) & 1
-    return (2 - 4 * bits[bits.sum(1) % 2 == odd]).astype(np.int8)
+    return np.asarray(2 - 4 * bits[bits.sum(1) % 2 == odd], dtype=np.int8)
 
 
 def _on_blocks(blocks: np.ndarray, odd: int) -> np.ndarray:
-    """These on each block of a list, zero elsewhere; blocks of one size."""
+    """Return `signs_on_block` on each of these blocks of one size, zero elsewhere; shape (n, D)."""
     signs = signs_on_block(int(blocks[0].sum()), odd)
     vectors = np.zeros((len(blocks), len(signs), blocks.shape[1]), dtype=np.int8)
     places = np.nonzero(blocks)[1].reshape(len(blocks), 1, -1)
@@ -104,38 +111,38 @@ def _on_blocks(blocks: np.ndarray, odd: int) -> np.ndarray:
 
 
 def _fours(n: int) -> np.ndarray:
-    """The 2 n (n - 1) vectors with two entries +-4, int8."""
+    """Return the 2 n (n - 1) vectors with two entries +-4, int8."""
     i, j = np.triu_indices(n, 1)
     unit = 4 * np.eye(n, dtype=np.int8)
-    both = (unit[i] + unit[j], unit[i] - unit[j], unit[j] - unit[i], -unit[i] - unit[j])
-    return np.concatenate(both)
+    vectors = (unit[i] + unit[j], unit[i] - unit[j], unit[j] - unit[i], -unit[i] - unit[j])
+    return np.concatenate(vectors)
 
 
 def _neighbours(*fixed: np.ndarray) -> np.ndarray:
-    """The minimal vectors at 60 degrees from each of the given ones, as int64."""
+    """Return the minimal vectors at 60 degrees from each of these, shape (n, 24), int64."""
     vectors = minimal_vectors()
     products = vectors.astype(np.int32) @ np.array(fixed, dtype=np.int32).T
-    return vectors[(products == 16).all(1)].astype(np.int64)
+    return np.asarray(vectors[(products == 16).all(1)], dtype=np.int64)
 
 
 def _leech_4600() -> IntegerRows:
-    """The neighbours w of a minimal vector u, projected along it: 2 w - u, squared length 96."""
+    """Project the neighbours w of a minimal vector u along it: 2 w - u, squared length 96."""
     u = minimal_vectors()[0].astype(np.int64)
     return IntegerRows(2 * _neighbours(u) - u, 23)
 
 
 def _leech_891() -> IntegerRows:
-    """The common neighbours w of two neighbours u, v, projected along both: 3 w - u - v."""
+    """Project the common neighbours w of two neighbours u, v along both: 3 w - u - v."""
     u = minimal_vectors()[0].astype(np.int64)
     v = _neighbours(u)[0]
     return IntegerRows(3 * _neighbours(u, v) - u - v, 22)
 
 
 def _leech_552() -> IntegerRows:
-    """The vectors 2 v - w for the minimal v at <v, w> = 24, half of <w, w>: squared length 80.
+    """Return the vectors 2 v - w for the minimal v at <v, w> = 24, half of <w, w>.
 
-    w = (5, 1^23) is of the lattice's next norm, 48 here. v and w - v are minimal together and give
-    opposite vectors; all are orthogonal to w.
+    Their squared length is 80. w = (5, 1^23) is of the next norm, 48. v and w - v are both minimal
+    and give opposite vectors; all are orthogonal to w.
     """
     w = np.ones(24, dtype=np.int64)
     w[0] = 5
@@ -144,12 +151,12 @@ def _leech_552() -> IntegerRows:
 
 
 def _odd_signs(d: int) -> IntegerRows:
-    """Cohn and Li's kissing configurations, d = 17 .. 21: changed signs, and vectors in between.
+    """Construct Cohn and Li's kissing configurations, d = 19 .. 21, by changed signs.
 
     Two vectors +-2 on octads have products of at most 16, whatever their signs; only on one octad
     they must differ in an even number of signs. With an odd number of minus signs on each, a word
     of the Golay code as signs +-a differs from them in one place of the octad at least: the product
-    is at most 12 a, and room is left for words that are far enough apart.
+    is at most 12 a, so that words at some distance from each other can be added.
 
     In d = 19, 20 and 21 dimensions, the octads that avoid 24 - d points of one octad, and words
     without these points. For distance 5 (6 in d = 21) the words differ in 3 (2) of them at most;
@@ -158,13 +165,13 @@ def _odd_signs(d: int) -> IntegerRows:
     words = _octad_first()
     dropped, words = words[:, : 24 - d], words[:, 24 - d :]
     blocks = words[(words.sum(1) == 8) & ~dropped.any(1)]
-    kept = words[dropped[:, int(d < 21) :].sum(1) <= 1]
-    signs = 1 - 2 * kept.astype(np.int8)
+    remaining_words = words[dropped[:, int(d < 21) :].sum(1) <= 1]
+    signs = 1 - 2 * remaining_words.astype(np.int8)
     return UnequalRows(np.concatenate([_fours(d), _on_blocks(blocks, 1), signs]))
 
 
 def _octad_first() -> np.ndarray:
-    """The words of the Golay code, the points of one octad in the first eight places."""
+    """Return the words of the Golay code, the points of one octad in the first eight places."""
     return golay_code()[:, np.argsort(1 - octads()[0].astype(int), kind="stable")]
 
 
@@ -183,37 +190,37 @@ _LAYERS: dict[int, tuple[int, int, list[tuple[tuple[int, ...], tuple[int, ...]]]
         ],
     ),
 }
-"""By dimension: what lattice vectors are multiplied by, the entries +- of the new vectors in 16
+"""Parameters by dimension: factor of the lattice vectors, entries +- of the new vectors in 16
 places, and for each layer of these their other entries and the first bits of their words."""
 
 
 def _layered(d: int) -> IntegerRows:
-    """As `_odd_signs`, for d = 17 and 18: 16 places, and d - 15 more with sum 0.
+    """Construct the configurations of changed signs for d = 17 and 18.
 
-    The lattice vectors there have two +-4, or +-2 on an octad, or 2 and -2 in two of the first
-    places and +-2 on the six others of an octad through these. The new vectors lie in layers. One
-    whose first entries u have a large product with r = (2, -2) or (-2, 2) must not agree with the
-    signs on the six of r: words with one parity in these two places leave all signs of the other
-    parity. Words of one layer differ in two of the octad's eight places, so in six of the sixteen;
-    those of different layers in four.
+    There are 16 places, and d - 15 more with sum 0. The lattice vectors have two +-4, or +-2 on an
+    octad, or 2 and -2 in two of the first places and +-2 on the six others of an octad through
+    these. The new vectors lie in layers. One whose first entries u have a large product with r =
+    (2, -2) or (-2, 2) must not agree with the signs on the six of r: words with one parity in these
+    two places leave all signs of the other parity. Words of one layer differ in two of the octad's
+    eight places, so in six of the sixteen; those of different layers in four.
     """
     scale, height, layers = _LAYERS[d]
     first = d - 15
     words = _octad_first()
     octad, rest = words[:, :8], words[:, 8:]
-    short = words.sum(1) == 8
+    is_octad = words.sum(1) == 8
 
     def part(head: tuple[int, ...] | np.ndarray, tail: np.ndarray) -> np.ndarray:
         return np.column_stack([np.tile(head, (len(tail), 1)), tail.astype(np.int64)])
 
-    blocks = rest[short & ~octad.any(1)]
+    blocks = rest[is_octad & ~octad.any(1)]
     parts = [part((0,) * first, np.concatenate([_fours(16), _on_blocks(blocks, 1)]))]
     for i, j in itertools.permutations(range(first), 2):
         root = np.eye(first, dtype=np.int64)[i] - np.eye(first, dtype=np.int64)[j]
         parts.append(part(4 * root, np.zeros((1, 16))))
         _, bits = max(layers, key=lambda layer: int(root @ layer[0]))
-        through = short & (octad.sum(1) == 2) & (octad[:, [i, j]] == 1).all(1)
-        signs = _on_blocks(rest[through], (1 + bits[i] + bits[j]) % 2)
+        crossing = is_octad & (octad.sum(1) == 2) & (octad[:, [i, j]] == 1).all(1)
+        signs = _on_blocks(rest[crossing], (1 + bits[i] + bits[j]) % 2)
         parts.append(part(2 * root, signs))
     parts = [scale * np.concatenate(parts)]
     for number, (head, bits) in enumerate(layers):
@@ -223,8 +230,8 @@ def _layered(d: int) -> IntegerRows:
         if number >= 3:
             others[:, :4] ^= 1
         for other in others:
-            chosen = rest[(octad == (*bits, *other)).all(1)]
-            parts.append(part(head, height * (1 - 2 * chosen.astype(np.int64))))
+            layer_words = rest[(octad == (*bits, *other)).all(1)]
+            parts.append(part(head, height * (1 - 2 * layer_words.astype(np.int64))))
     return IntegerRows(np.concatenate(parts), d)
 
 
@@ -238,7 +245,7 @@ _ODD_SIGNS: dict[tuple[int, ...], Construction] = {
         "vectors of the Leech lattice with changed signs, and new ones in between",
         d,
         K,
-        Cosine.of(Fraction(1, 2)),
+        Cosine.rational(Fraction(1, 2)),
         None,
         reference,
         partial(_layered if d < 19 else _odd_signs, d),
@@ -277,7 +284,7 @@ CODES = (
         ("-1/4", 47104),
         ("-1/2", 4600),
         ("-1", 1),
-        optimality=OPTIMAL,
+        optimality=KISSING_NUMBERS,
     ),
     transitive_code(
         "leech-4600",
@@ -289,7 +296,7 @@ CODES = (
         ("0", 2816),
         ("-1/3", 891),
         ("-1", 1),
-        optimality=SHARP,
+        optimality=SHARP_CODES,
     ),
     transitive_code(
         "leech-891",
@@ -300,7 +307,7 @@ CODES = (
         ("1/4", 336),
         ("-1/8", 512),
         ("-1/2", 42),
-        optimality=SHARP,
+        optimality=SHARP_CODES,
     ),
     transitive_code(
         "equiangular-276",
@@ -311,7 +318,8 @@ CODES = (
         ("1/5", 275),
         ("-1/5", 275),
         ("-1", 1),
-        optimality=SHARP,
+        optimality=SHARP_CODES,
     ),
 )
-"""196560, 4600 and 891: each is the set of nearest neighbours in the one before."""
+"""Codes of 196560, 4600 and 891 rows, each the nearest neighbours of a row in the one before, and
+equiangular lines."""

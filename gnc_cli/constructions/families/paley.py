@@ -30,13 +30,13 @@ from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 _LINES = "van Lint and Seidel 1966, Equilateral point sets in elliptic geometry"
 _TOTH = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte"
 _BLOCK = 512
-"""Rows of a matrix that are held at a time."""
+"""Rows of a matrix that are in memory at a time: 2 million entries for q = 4096."""
 _ROUNDING = 1e-11
-"""Products of rows in floats are the exact ones to within this."""
+"""Largest rounding error of products of rows in floats."""
 
 
 def paley_matrix(field: FiniteField, start: int, stop: int) -> np.ndarray:
-    """Rows `start` to `stop` (exclusive) of C, shape (stop - start, q + 1), int8."""
+    """Return rows `start` to `stop` (exclusive) of C, shape (stop - start, q + 1), int8."""
     rows = np.arange(field.q + 1)[start:stop]
     C = np.ones((len(rows), field.q + 1), dtype=np.int8)
     elements = np.maximum(rows - 1, 0)[:, None]
@@ -47,14 +47,16 @@ def paley_matrix(field: FiniteField, start: int, stop: int) -> np.ndarray:
 
 
 def has_hadamard_matrix(d: int) -> bool:
-    """Whether `hadamard_matrix(d)` makes one: d = 2^t, 2^t (q + 1) with q = 3 mod 4, or
-    2^(t + 1) (q + 1) with q = 1 mod 4, q prime and below 8192.
+    """Check if `hadamard_matrix(d)` exists.
+
+    It does for d = 2^t, 2^t (q + 1) with q = 3 mod 4, and 2^(t + 1) (q + 1) with q = 1 mod 4, q
+    prime and below 8192.
     """
     return _seed(d) is not None
 
 
 def hadamard_matrix(d: int) -> np.ndarray:
-    """Entries +-1, orthogonal rows; shape (d, d), int8."""
+    """Return a Hadamard matrix, entries +-1 and orthogonal rows, shape (d, d), int8."""
     from gnc_cli.constructions.boolean_functions import hadamard
 
     seed = _seed(d)
@@ -66,7 +68,7 @@ def hadamard_matrix(d: int) -> np.ndarray:
 
 @lru_cache(maxsize=1 << 14)
 def _seed(d: int) -> tuple[int, int] | None:
-    """Doublings and the prime of Paley's matrix (0 for the matrix of order 1), or None."""
+    """Return doublings and the prime of Paley's matrix (0 for the matrix of order 1), or None."""
     if d & (d - 1) == 0:
         return d.bit_length() - 1, 0
     doublings = 0
@@ -79,21 +81,21 @@ def _seed(d: int) -> tuple[int, int] | None:
 
 
 def _from_prime(q: int) -> np.ndarray:
-    """Order q + 1 for q = 3 mod 4, order 2 q + 2 for q = 1 mod 4."""
+    """Return Paley's matrix, of order q + 1 for q = 3 mod 4, 2 q + 2 for q = 1 mod 4; int8."""
     conference, unit = paley_matrix(finite_field(q), 0, q + 1), np.eye(q + 1, dtype=np.int8)
     if q % 4 == 3:
         conference[1:, 0] = -1
         return np.asarray(conference + unit)
     side = np.array([[1, 1], [1, -1]], dtype=np.int8)
-    turned = np.array([[1, -1], [-1, -1]], dtype=np.int8)
-    return np.asarray(np.kron(conference, side) + np.kron(unit, turned))
+    diagonal_block = np.array([[1, -1], [-1, -1]], dtype=np.int8)
+    return np.asarray(np.kron(conference, side) + np.kron(unit, diagonal_block))
 
 
 class PaleyRows(GroupedRows):
     """Unit vectors of the lines, each followed by its negative: first infinity, then GF(q).
 
     Coordinates of x: 1/sqrt(q), then 2/sqrt(q) times cosine and sine of the angle of Tr(b x), for
-    half of the squares b: the characters whose sum chi is made of. q = 1 mod 4.
+    half of the squares b: the characters whose sum is chi. q = 1 mod 4.
     """
 
     group = 2
@@ -105,7 +107,7 @@ class PaleyRows(GroupedRows):
         angles = 2 * np.pi / field.p * np.arange(field.p)
         self._cosines, self._sines = (2 * q**-0.5 * f(angles) for f in (np.cos, np.sin))
         # The character of b x is an eigenvector: of chi(b) times Gauss's sum, which is sqrt(q) or,
-        # for some q that are no primes, -sqrt(q); then b is no square.
+        # for some q that are not prime, -sqrt(q); then b is not a square.
         gauss = float(field.characters @ np.cos(angles)[field.trace])
         shift = 0 if gauss > 0 else 1
         # -1 = g^((q - 1)/2) is a square: of g^0, g^2, .. those before it are one of each pair
@@ -126,11 +128,11 @@ class PaleyRows(GroupedRows):
         np.negative(vectors, out=out[:, 1])
 
     def verify(self) -> Verification:
-        """C C^T = q I in integers, and the rows' Gram matrix is I + C/sqrt(q)."""
+        """Check C C^T = q I in integers, and the Gram matrix I + C/sqrt(q) of the rows."""
         q, d = self.field.q, self.shape[1]
         _check_signs(self.field.characters, self.field)
         # Where W^T W = 2 I and C W = sqrt(q) W, half of W W^T is the projection on the eigenspace.
-        # What fails of it is seen in random directions.
+        # Deviations show up in random directions, almost surely.
         directions = np.random.default_rng(0).standard_normal((d, 4))
         W, square, worst = np.empty((q + 1, 4)), np.zeros((d, 4)), 0.0
         for i in range(0, q + 1, _BLOCK):
@@ -152,7 +154,7 @@ class PaleyRows(GroupedRows):
         if worst > _ROUNDING:
             raise ValueError(f"the rows miss the eigenspace by {worst:.1e}")
         cosine, pairs = Cosine.root(Fraction(1, q)), q * (q + 1)
-        distribution = ((cosine, pairs), (-cosine, pairs), (Cosine.of(-1), q + 1))
+        distribution = ((cosine, pairs), (-cosine, pairs), (Cosine.rational(-1), q + 1))
         return Verification(len(self), True, cosine, distribution)
 
 
@@ -164,7 +166,7 @@ def _check_signs(characters: np.ndarray, field: FiniteField) -> None:
 
 
 def _lines(q: int) -> Construction | None:
-    """q + 1 lines, where q is a prime power and 1 mod 4."""
+    """Return q + 1 lines if q is a prime power and 1 mod 4, otherwise None."""
     if q % 4 != 1 or prime_power(q) is None:
         return None
     cosine = Cosine.root(Fraction(1, q))

@@ -1,11 +1,11 @@
-"""Polytopes: polyhedra, the 600-cell, roots and Gosset's figures; Barnes-Wall and Smith's code.
+"""Polytopes: polyhedra, the 600-cell, roots, Gosset's polytopes; Barnes-Wall and Smith's code.
 
-Irrational coordinates: icosahedron, snub cube, best 7, 8, 9 points, the 600-cell. Integer ones:
-the roots of D4, D5, E6, E7 and E8, of one length and at 60 degrees or more, which are the best
-kissing configurations known in 4 to 8 dimensions. Gosset's semiregular figures have 240 (the roots
-of E8), 56, 27, 16 and 10 points in 8 to 4 dimensions; each is the set of nearest neighbours of a
-point in the one before. Here each has its own classical coordinates: pairs out of eight (28
-equiangular lines), Schlaefli's double six with its fifteen, half a cube, pairs out of five.
+Irrational coordinates: icosahedron, snub cube, best 7, 8, 9 points, the 600-cell. Integer ones: the
+roots of D4, D5, E6, E7 and E8, of one length and at 60 degrees or more, which are the best kissing
+configurations known in 4 to 8 dimensions. Gosset's semiregular polytopes have 240 (the roots of
+E8), 56, 27, 16 and 10 points in 8 to 4 dimensions; each is the set of nearest neighbours of a point
+in the one before. Each has its classical coordinates here: pairs out of eight (28 equiangular
+lines), Schlaefli's double six with its fifteen, half a cube, pairs out of five.
 
 Sources: L. Fejes Tóth, 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte eines
 auf einer Kugelfläche liegenden Punktsystems; K. Schütte and B. L. van der Waerden, 1951, Auf
@@ -26,9 +26,9 @@ import numpy as np
 
 from gnc_cli.constructions.algebraic_rows import AlgebraicRows, RealField
 from gnc_cli.constructions.construction import (
-    OPTIMAL,
+    KISSING_NUMBERS,
     SCHLAEFLI,
-    SHARP,
+    SHARP_CODES,
     Construction,
     Cosine,
     transitive_code,
@@ -38,22 +38,25 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 _SCHUETTE = "Schütte and van der Waerden 1951, Auf welcher Kugel haben 5, 6, 7, 8 oder 9 ..."
 _GOSSET = "Gosset 1900, On the regular and semi-regular figures in space of n dimensions"
 _GOLDEN = RealField((1, 1), (1, 2))
+"""Field of the golden ratio, the root of t^2 = 1 + t in (1, 2)."""
 
 
 def parity(order: tuple[int, ...]) -> int:
-    """Sign of a permutation: its inversions counted."""
+    """Return the sign of a permutation by counting its inversions."""
     return int((-1) ** sum(a > b for a, b in itertools.combinations(order, 2)))
 
 
 def _icosahedron() -> AlgebraicRows:
-    """The cyclic shifts of (0, +-1, +-t), t the golden ratio."""
+    """Return the cyclic shifts of (0, +-1, +-t), t the golden ratio."""
     corner = np.array([[[0, 0], [s, 0], [0, u]] for s in (1, -1) for u in (1, -1)])
     return AlgebraicRows(_GOLDEN, np.concatenate([np.roll(corner, k, axis=1) for k in range(3)]))
 
 
 def _snub_cube() -> AlgebraicRows:
-    """(t, 1, t^2), t the tribonacci constant, its even permutations under an even number of sign
-    changes and its odd ones under an odd number: one of the two mirror images.
+    """Return the images of (t, 1, t^2), t the tribonacci constant, under a group of rotations.
+
+    They are its even permutations with an even number of sign changes and its odd ones with an odd
+    number: one of the two mirror images.
     """
     tribonacci = RealField((1, 1, 1), (Fraction(3, 2), 2))
     powers = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
@@ -67,9 +70,10 @@ def _snub_cube() -> AlgebraicRows:
 
 
 def _square_antiprism() -> AlgebraicRows:
-    """Squares (+-1, +-1, h) and (+-t, 0, -h), (0, +-t, -h), t = sqrt 2: edges within a square and
-    across have products h^2 and t - h^2, equal for h^2 = t/2. The third coordinate is +-1 here, its
-    weight h^2; all weights are doubled.
+    """Return the squares (+-1, +-1, h) and (+-t, 0, -h), (0, +-t, -h), t = sqrt 2.
+
+    Edges within a square and between squares have products h^2 and t - h^2, equal for h^2 = t/2.
+    The third coordinate is +-1 here, its weight h^2; all weights are doubled.
     """
     root2 = RealField((2, 0), (1, 2))
     rows = []
@@ -81,7 +85,7 @@ def _square_antiprism() -> AlgebraicRows:
 
 
 def _seven() -> AlgebraicRows:
-    """A pole, and two triangles about its axis turned against each other by half a turn.
+    """Return a pole, and two triangles around its axis that differ by half a turn.
 
     With c the common cosine: the upper triangle stands at height c, radius r = sqrt(1 - c^2), and
     touches the pole; the lower one at height z and radius b r touches it and itself:
@@ -103,7 +107,7 @@ def _seven() -> AlgebraicRows:
 
 
 def _nine() -> IntegerRows:
-    """A triangular prism with a point before each side face, at cosine 1/3.
+    """Return a triangular prism with a point before each side face, at cosine 1/3.
 
     Triangles are (1, -1, 0), (0, 1, -1), (-1, 0, 1), scaled by 2 in the prism and by -3 about it;
     the height of the prism has square 10 = 3^2 + 1^2, its two coordinates.
@@ -117,9 +121,9 @@ def _nine() -> IntegerRows:
 
 
 def _icosians() -> AlgebraicRows:
-    """The 120 unit icosians, a group of quaternions over the golden field.
+    """Return the 120 unit icosians, a group of quaternions over the golden field.
 
-    Twice the units +-1, +-i, +-j, +-k; (+-1 +-i +-j +-k) / 2; and the even permutations of
+    They are twice the units +-1, +-i, +-j, +-k; (+-1 +-i +-j +-k) / 2; and the even permutations of
     (0 +- 1/t i +- j +- t k) / 2, t the golden ratio, 1/t = t - 1. Columns are 1, i, j, k.
     """
     zero, one, inverse, ratio = np.array([[0, 0], [1, 0], [-1, 1], [0, 1]])
@@ -138,7 +142,7 @@ _SPLAG = "Conway and Sloane 1988, Sphere Packings, Lattices and Groups, chapter 
 
 
 def _d_roots(d: int) -> np.ndarray:
-    """The 2 d (d - 1) vectors with two entries +-1 and zeros."""
+    """Return the 2 d (d - 1) vectors with two entries +-1 and zeros."""
     unit = np.eye(d, dtype=np.int64)
     return np.array(
         [
@@ -150,37 +154,39 @@ def _d_roots(d: int) -> np.ndarray:
 
 
 def _a_roots(n: int) -> np.ndarray:
-    """The n (n - 1) differences e_i - e_j in n coordinates."""
+    """Return the n (n - 1) differences e_i - e_j in n coordinates."""
     unit = np.eye(n, dtype=np.int64)
     return np.array([unit[i] - unit[j] for i, j in itertools.permutations(range(n), 2)])
 
 
 def _signs(n: int) -> np.ndarray:
-    """All sign vectors."""
+    """Return all sign vectors, shape (2^n, n)."""
     return np.array(list(itertools.product((1, -1), repeat=n)))
 
 
 def _even_signs(n: int) -> np.ndarray:
-    """The sign vectors with an even number of minus signs."""
+    """Return the sign vectors with an even number of minus signs."""
     return np.asarray(_signs(n)[_signs(n).prod(axis=1) > 0])
 
 
 def _balanced(n: int) -> np.ndarray:
-    """The sign vectors with as many plus as minus signs."""
+    """Return the sign vectors with as many plus as minus signs."""
     return np.asarray(_signs(n)[_signs(n).sum(axis=1) == 0])
 
 
-def _pairs(n: int, on: int, off: int) -> np.ndarray:
-    """All vectors with two entries `on` and n - 2 entries `off`."""
-    rows = np.full((n * (n - 1) // 2, n), off, dtype=np.int64)
+def _pairs(n: int, pair_entry: int, entry: int) -> np.ndarray:
+    """Return all vectors with two entries `pair_entry` and n - 2 entries `entry`."""
+    rows = np.full((n * (n - 1) // 2, n), entry, dtype=np.int64)
     for row, pair in zip(rows, itertools.combinations(range(n), 2), strict=True):
-        row[list(pair)] = on
+        row[list(pair)] = pair_entry
     return rows
 
 
 def _e6() -> IntegerRows:
-    """Doubled: roots of A5, those of A1 of direction (1, 1) in two more coordinates, and the 20
-    balanced sign vectors with either half of A1's.
+    """Return the doubled roots of E6 in eight coordinates.
+
+    They are the roots of A5, those of A1 of direction (1, 1) in two more coordinates, and the 20
+    balanced sign vectors with either half of a root of A1.
     """
     sides = np.array([[1, 1], [-1, -1]])
     plain = np.concatenate([2 * _a_roots(6), np.zeros((30, 2), np.int64)], axis=1)
@@ -190,9 +196,11 @@ def _e6() -> IntegerRows:
 
 
 def _schlaefli() -> IntegerRows:
-    """Six times the double six a_i, b_i = e_i - 1/6 +- h and the fifteen c_ij = 1/3 - e_i - e_j,
-    h of square 1/2 along (1, 1) in two more coordinates. Products are -1/2 where the 27 lines of a
-    cubic surface meet, 1/4 where they are skew.
+    """Return six times the double six a_i, b_i and the fifteen c_ij.
+
+    They are a_i, b_i = e_i - 1/6 +- h and c_ij = 1/3 - e_i - e_j, h of square 1/2 along (1, 1) in
+    two more coordinates. Products are -1/2 for lines of a cubic surface that meet, 1/4 for skew
+    ones.
     """
     six = 6 * np.eye(6, dtype=np.int64) - 1
     rows = [
@@ -203,10 +211,10 @@ def _schlaefli() -> IntegerRows:
 
 
 def _barnes_wall() -> IntegerRows:
-    """Two entries +-2, or signs on a word of weight 8 of the Reed-Muller code RM(1, 4), an even
-    number of them minus.
+    """Return the minimal vectors, of squared length 8 in 16 coordinates: 480 and 30 * 128.
 
-    Vectors of squared length 8 in 16 coordinates: 480 and 30 * 128. Two words of weight 8 are equal
+    They have two entries +-2, or signs on a word of weight 8 of the Reed-Muller code RM(1, 4), an
+    even number of them minus. Two words of weight 8 are equal
     or complements, or meet in 4 places; so no product exceeds 4.
     """
     places = np.arange(16)[:, None] >> np.arange(4) & 1
@@ -219,9 +227,9 @@ def _barnes_wall() -> IntegerRows:
 
 
 def _smith() -> IntegerRows:
-    """Orientations of five tetrahedra.
+    """Return the orientations of five tetrahedra.
 
-    Coordinates belong to the ten pairs of {0, .., 4}, with x_ba = -x_ab. Leave out one number i and
+    Coordinates belong to the ten pairs of {0, .., 4}, with x_ba = -x_ab. Omit one number i and
     orient the six edges of the other four, x_ab = +-1, so that each triangle has
 
         x_ab x_bc x_ca = sign of the permutation (i, j, a, b, c),   j the fourth number.
@@ -242,7 +250,7 @@ def _smith() -> IntegerRows:
 
 
 def _orientations(i: int) -> list[np.ndarray]:
-    """The eight orientations of the tetrahedron without i, over all ten pairs."""
+    """Return the eight orientations of the tetrahedron without i, over all ten pairs."""
     column = {pair: k for k, pair in enumerate(itertools.combinations(range(5), 2))}
     corners = [a for a in range(5) if a != i]
     edges = [column[pair] for pair in itertools.combinations(corners, 2)]
@@ -310,7 +318,7 @@ CODES = (
         "best 9 points: capped triangular prism",
         3,
         9,
-        Cosine.of(Fraction(1, 3)),
+        Cosine.rational(Fraction(1, 3)),
         _SCHUETTE,
         _SCHUETTE,
         _nine,
@@ -395,7 +403,7 @@ CODES = (
         ("0", 126),
         ("-1/2", 56),
         ("-1", 1),
-        optimality=OPTIMAL,
+        optimality=KISSING_NUMBERS,
     ),
     transitive_code(
         "equiangular-28",
@@ -407,7 +415,7 @@ CODES = (
         ("1/3", 27),
         ("-1/3", 27),
         ("-1", 1),
-        optimality=SHARP,
+        optimality=SHARP_CODES,
     ),
     transitive_code(
         "schlaefli",
@@ -418,7 +426,7 @@ CODES = (
         _schlaefli,
         ("1/4", 16),
         ("-1/2", 10),
-        optimality=SHARP,
+        optimality=SHARP_CODES,
     ),
     transitive_code(
         "hemicube",
@@ -428,7 +436,7 @@ CODES = (
         lambda: IntegerRows(_even_signs(5)),
         ("1/5", 10),
         ("-3/5", 5),
-        optimality=SHARP,
+        optimality=SHARP_CODES,
     ),
     transitive_code(
         "petersen",
@@ -468,4 +476,5 @@ CODES = (
         ("-1/2", 8),
     ),
 )
-"""All proved optimal, but for D5, E6, E7, the Barnes-Wall lattice and Smith's code: conjectured."""
+"""Polytopes and root systems, proved optimal except D5, E6, E7, the Barnes-Wall lattice and Smith's
+code, which are conjectured to be."""

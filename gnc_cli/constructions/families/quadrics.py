@@ -7,8 +7,8 @@ of the norm to GF(Q), so that all quadratic forms but 0 are elliptic. No word bu
 
 Each symbol is a vertex of a regular simplex in s - 1 dimensions. Two symbols have the inner product
 1 or -1/(s - 1), so words of length n that agree in Z places have the cosine
-(s Z - n)/((s - 1) n), which may be negative as far as it likes: where +-1 for two symbols makes
-lines, s symbols make a code whose rows have no opposites.
+(s Z - n)/((s - 1) n), which may be far below 0: two symbols +-1 make lines, s symbols make a code
+whose rows have no opposites.
 
 With n = s^e, h = s^ceil(e/2) and Q = n forms for odd e, sqrt(n) for even e:
 
@@ -43,10 +43,10 @@ from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
 from gnc_cli.constructions.fields import finite_field, prime_powers
 
 _REFERENCE = "Calderbank and Kantor 1986, The geometry of two-weight codes"
-_MOST = 4096
-"""Dimensions up to which codes are offered."""
-_SCANNED = 1 << 24
-"""This many symbols are searched for a word with the most zeros that a row may have."""
+_MAX_DIMENSION = 4096
+"""Largest dimension of a code that is offered."""
+_MAX_SEARCHED_SYMBOLS = 1 << 24
+"""Number of symbols that are searched for a word with the largest possible number of zeros."""
 
 
 def _number_of_forms(s: int, e: int) -> int:
@@ -54,7 +54,7 @@ def _number_of_forms(s: int, e: int) -> int:
 
 
 class QuadricWords:
-    """The words over GF(s), symbols numbered 0 (zero) to s - 1; s^e is below 8192."""
+    """Words over GF(s), with symbols numbered 0 (zero) to s - 1; s^e is below 8192."""
 
     def __init__(self, s: int, e: int) -> None:
         self.s, self.e = s, e
@@ -68,7 +68,7 @@ class QuadricWords:
         number[inside] = np.arange(s)
         self._trace = number[field.trace_to(s)]
         self.plus = number[field.add(inside[:, None], inside)]
-        """`plus[i, j]` is the number of the sum of symbols i and j."""
+        """Numbers of the sums of symbols i and j, shape (s, s)."""
         self.minus = number[field.subtract(0, inside)]
 
     @cached_property
@@ -107,9 +107,9 @@ class QuadricWords:
         return out
 
     def most_zeros(self) -> tuple[int, int]:
-        """Most zeros of a word without a form that is not 0, and of a word with one.
+        """Return the largest numbers of zeros of nonzero words without a form, and with one.
 
-        x -> l x takes a to a l^E: one form of each class modulo E-th powers speaks for all.
+        x -> l x takes a to a l^E: one form of each class modulo E-th powers represents all.
         """
         plain = self.zeros(0)
         plain[0, 0] = 0
@@ -119,7 +119,7 @@ class QuadricWords:
         return int(plain.max()), max(int(self.zeros(int(form)).max()) for form in first)
 
     def zeros(self, form: int) -> np.ndarray:
-        """Zeros of the form of that number + linear part + constant, shape (s^e, s)."""
+        """Count zeros of a form, given by number, + linear part + constant; shape (s^e, s)."""
         q, s = self.field.q, self.s
         symbols = self.plus[self.forms[form], self.linear] + s * np.arange(q)[:, None]
         counts = np.bincount(symbols.ravel(), minlength=q * s).reshape(q, s)
@@ -131,13 +131,13 @@ quadric_words = lru_cache(maxsize=4)(QuadricWords)
 
 
 class QuadricRows(GroupedRows):
-    """The rows of the words: form slowest, then linear part, constant.
+    """Rows of the words: the form changes slowest, then the linear part, then the constant.
 
     A shortened code has only the words with the symbol 0 at the first `shortened` of the places
-    x = 0, 1, g, g^2, .., at most e + 1; those are left out. In an extended one, e even, the form is
-    written out as well, as a vertex of a simplex of all Q forms, with the weight that evens out
-    inner products of different forms and of one form. Else minus the vertices at each place are its
-    last s n rows.
+    x = 0, 1, g, g^2, .., at most e + 1, without these places. In an extended one, e even, the form
+    is a symbol too, a vertex of a simplex of all Q forms, with the weight that balances inner
+    products of different forms and of one form. Other codes have the negatives of the vertices at
+    each place as their last s n rows.
     """
 
     verifies_parts = True
@@ -146,7 +146,7 @@ class QuadricRows(GroupedRows):
         s, e = words.s, words.e
         self.words, self.shortened, self.extended = words, shortened, extended
         self.coded = words.Q * s ** (e + 1 - shortened)
-        """Rows that are words."""
+        """Number of rows that are words."""
         n = s**e - shortened
         d = (s - 1) * n + (words.Q - 1) * extended
         self.shape = (self.coded + (0 if shortened or extended else s * n), d)
@@ -174,7 +174,7 @@ class QuadricRows(GroupedRows):
             out[:, 0, width:] = self._ends[numbers // (self.coded // self.words.Q)]
 
     def symbols(self, numbers: np.ndarray) -> np.ndarray:
-        """Symbols of words by number, shape (len(numbers), n), uint8."""
+        """Return symbols of words by number, shape (len(numbers), n), uint8."""
         words, s, e, short = self.words, self.words.s, self.words.e, self.shortened
         # x = 0 has the constant for its symbol, and 1, g, g^2, .. choose the linear part.
         constants = np.zeros_like(numbers) if short else numbers % s
@@ -188,7 +188,7 @@ class QuadricRows(GroupedRows):
         return np.asarray(words.plus[symbols, constants[:, None]])
 
     def verify(self) -> Verification:
-        """Zeros of all words, one form of each class: the difference of two words is a word."""
+        """Count zeros of all words, by one form of each class: differences of words are words."""
         words, K, d = self.words, len(self), self.shape[1]
         s, n, short = words.s, words.s**words.e, self.shortened
         plain, zeros = words.most_zeros()
@@ -200,12 +200,12 @@ class QuadricRows(GroupedRows):
         if K > self.coded and top * top < n:
             raise ValueError("a vertex is nearer to a word than words are to each other")
         attained = self._attained(zeros if two == top else plain)
-        return Verification(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
+        return Verification(K, top < d, Cosine.rational(Fraction(top, d)), attained=attained)
 
     def _attained(self, zeros: int) -> bool:
-        """Whether some row has this number of zeros, those left out included."""
+        """Check if some row has this number of zeros, shortened places included."""
         n = self.words.s**self.words.e
-        last = min(len(self), self.coded, _SCANNED // n)
+        last = min(len(self), self.coded, _MAX_SEARCHED_SYMBOLS // n)
         for i in range(1, last, 4096):
             symbols = self.symbols(np.arange(i, min(i + 4096, last)))
             if ((symbols == 0).sum(1) == zeros - self.shortened).any():
@@ -218,16 +218,15 @@ def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Constru
     d = (s - 1) * (n - shortened) + (forms - 1) * extended
     top = forms - 1 if extended else s ** ((e + 1) // 2) - (s - 1) * shortened
     change = f"-shortened-{shortened}" if shortened else "-extended" * extended
-    title = f"quadratic forms in {e} variables over GF({s}), symbols as vertices of a simplex"
-    title += f", 0 at {shortened} points" if shortened else ""
+    zeros = f", 0 at {shortened} points" if shortened else ""
     K = s ** (e + 1 - shortened) * forms + s * n * (not shortened and not extended)
 
     return Construction(
         f"quadric-{s}-{e}{change}",
-        title,
+        f"quadratic forms in {e} variables over GF({s}), symbols as vertices of a simplex{zeros}",
         d,
         K,
-        Cosine.of(Fraction(top, d)),
+        Cosine.rational(Fraction(top, d)),
         None,
         _REFERENCE,
         lambda: QuadricRows(quadric_words(s, e), shortened, extended),
@@ -237,22 +236,22 @@ def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Constru
 _ORDERS = tuple(
     (s, e)
     for s in prime_powers()
-    if s > 2 and s * (s - 1) <= _MOST
+    if s > 2 and s * (s - 1) <= _MAX_DIMENSION
     for e in range(1, 9)
-    if (s - 1) * s**e <= _MOST
+    if (s - 1) * s**e <= _MAX_DIMENSION
 )
 _Codes = dict[tuple[int, ...], Construction]
-_WHOLE: _Codes = {(s, e): _code(s, e) for s, e in _ORDERS}
-_SHORTENED: _Codes = {
+_WHOLE_CODES: _Codes = {(s, e): _code(s, e) for s, e in _ORDERS}
+_SHORTENED_CODES: _Codes = {
     (s, e, i): code
     for s, e in _ORDERS
     for i in range(1, e + 1)
     if (code := _code(s, e, i)).K > 2 * code.d  # more rows than an orthoplex has
 }
-_EXTENDED: _Codes = {
+_EXTENDED_CODES: _Codes = {
     (s, e): code
     for s, e in _ORDERS
-    if e % 2 == 0 and (code := _code(s, e, extended=True)).d <= _MOST
+    if e % 2 == 0 and (code := _code(s, e, extended=True)).d <= _MAX_DIMENSION
 }
 FAMILIES: tuple[Family, ...] = (
     small_family(
@@ -263,7 +262,7 @@ FAMILIES: tuple[Family, ...] = (
         "s^(3e/2+1) + s^(e+1), e even; s^(2e+1) + s^(e+1), e odd",
         "s^ceil(e/2)/d",
         _REFERENCE,
-        codes=_WHOLE,
+        codes=_WHOLE_CODES,
     ),
     small_family(
         "quadric-s-e-shortened-i",
@@ -273,7 +272,7 @@ FAMILIES: tuple[Family, ...] = (
         "s^(3e/2+1-i), e even; s^(2e+1-i), e odd",
         "(s^ceil(e/2)-(s-1)i)/d",
         _REFERENCE,
-        codes=_SHORTENED,
+        codes=_SHORTENED_CODES,
     ),
     small_family(
         "quadric-s-e-extended",
@@ -283,6 +282,6 @@ FAMILIES: tuple[Family, ...] = (
         "s^(3e/2+1)",
         "(s^(e/2)-1)/d",
         _REFERENCE,
-        codes=_EXTENDED,
+        codes=_EXTENDED_CODES,
     ),
 )

@@ -50,17 +50,17 @@ _REED_SOLOMON = (
     "Reed and Solomon 1960, Polynomial codes over certain finite fields; Forney 1966, Concatenated "
     "codes"
 )
-_MOST = 4096
-"""Dimensions up to which nets and signed polynomials are offered."""
-_MOST_POLYNOMIALS = 1 << 40
-"""Rows up to which signed polynomials are offered: they are numbered in 64 bits."""
+_MAX_DIMENSION = 4096
+"""Largest dimension of nets and signed polynomials."""
+_MAX_POLYNOMIALS = 1 << 40
+"""Largest number of rows of signed polynomials: their numbers fit in 64 bits."""
 
 
 class NetRows(GroupedRows):
-    """Row 2 (h n + i) is point n with pattern i, each row followed by its negative.
+    """Rows of a signed net: row 2 (h n + i) is point n with pattern i, before its negative.
 
-    Lines, by number, on which each point lies, have shape (points, r), patterns of signs (h, r).
-    With a Hadamard matrix `basis`, shape (q, q), line q j + i is its row i in the j-th q
+    The lines through each point, by number, have shape (points, r), patterns of signs (h, r). With
+    a Hadamard matrix `basis`, shape (q, q), line q j + i is its row i in the j-th q
     coordinates, and the signed standard basis comes first.
     """
 
@@ -88,7 +88,7 @@ class NetRows(GroupedRows):
         out[np.arange(len(out))[:, None, None], np.arange(2 * h)[:, None], lines[:, None]] = signed
 
     def verify(self) -> Verification:
-        """Two points share a line at most, two patterns have an inner product of -1, 0 or 1."""
+        """Check that points share at most a line and patterns have products -1, 0 or 1; count."""
         points, r = self.lines.shape
         h, d = len(self.patterns), self.shape[1]
         signs = self.patterns.astype(np.int64)
@@ -96,41 +96,51 @@ class NetRows(GroupedRows):
         if (np.abs(signs) != 1).any() or np.abs(products).max() > 1:
             raise ValueError("not patterns of signs with inner products -1, 0 and 1")
         sharing = _sharing_pairs(self.lines)
-        near, flat = Cosine.of(Fraction(1, r)), Cosine.root(Fraction(1, d))
+        positive, basis_cosine = Cosine.rational(Fraction(1, r)), Cosine.root(Fraction(1, d))
         # Rows of two points that share a line: half of the products are positive. Patterns of one
         # point: each pair gives four pairs of rows.
-        sharp = 2 * h * h * sharing + points * int(np.abs(products).sum())
-        level = 4 * h * h * (points * (points - 1) // 2 - sharing)
-        level += 2 * points * int((products == 0).sum() - h)
+        positive_pairs = 2 * h * h * sharing + points * int(np.abs(products).sum())
+        orthogonal_pairs = 4 * h * h * (points * (points - 1) // 2 - sharing)
+        orthogonal_pairs += 2 * points * int((products == 0).sum() - h)
         counts = Counter(
-            {near: sharp, -near: sharp, Cosine.of(0): level, Cosine.of(-1): points * h}
+            {
+                positive: positive_pairs,
+                -positive: positive_pairs,
+                Cosine.rational(0): orthogonal_pairs,
+                Cosine.rational(-1): points * h,
+            }
         )
         if self.basis is not None:
             basis = self.basis.astype(np.int64)
             if not np.array_equal(basis @ basis.T, len(basis) * np.eye(len(basis), dtype=np.int64)):
                 raise ValueError("the rows of the basis are not orthogonal")
             # Each coordinate of a row of a point is +-1/sqrt(d).
-            across = 2 * d * points * h
+            mixed_pairs = 2 * d * points * h
             counts += Counter(
-                {flat: across, -flat: across, Cosine.of(0): 2 * d * (d - 1), Cosine.of(-1): d}
+                {
+                    basis_cosine: mixed_pairs,
+                    -basis_cosine: mixed_pairs,
+                    Cosine.rational(0): 2 * d * (d - 1),
+                    Cosine.rational(-1): d,
+                }
             )
         distribution = tuple(sorted((+counts).items(), key=lambda pair: -pair[0].value))
-        return Verification(len(self), True, near, distribution)
+        return Verification(len(self), True, positive, distribution)
 
 
 def _sharing_pairs(lines: np.ndarray) -> int:
-    """Number of pairs of points on a common line."""
+    """Count the pairs of points on a common line; `lines` has shape (points, r)."""
     points, r = lines.shape
     incidence = np.zeros((points, int(lines.max()) + 1), dtype=np.float32)
     np.put_along_axis(incidence, lines, 1, axis=1)
     shared = incidence @ incidence.T
     if shared.trace() != points * r or (shared - r * np.eye(points)).max() > 1:
         raise ValueError("a point lies twice on a line, or two points share two lines")
-    return (np.count_nonzero(shared) - points) // 2
+    return int(np.count_nonzero(shared) - points) // 2
 
 
 class PolynomialRows(GroupedRows):
-    """Signed unit vectors chosen by the values of polynomials of degree below k at n points.
+    """Rows of signed unit vectors: the values of polynomials of degree below k at n points.
 
     Polynomials are counted with the constant coefficient fastest; a group differs in that alone.
     Element 2 j of the field is unit vector j of a block, 2 j + 1 its negative.
@@ -153,7 +163,7 @@ class PolynomialRows(GroupedRows):
         np.put_along_axis(out, places, (1 - 2 * (symbols % 2)) * self.n**-0.5, axis=2)
 
     def verify(self) -> Verification:
-        """Polynomials of degree below k agree at k - 1 points at most.
+        """Bound the cosine: polynomials of degree below k agree at k - 1 points at most.
 
         The bound is attained by 0, the positive axis of each block, and a polynomial with k - 1
         zeros that is nowhere 1, the negative axis.
@@ -162,13 +172,13 @@ class PolynomialRows(GroupedRows):
         factors = field.subtract(np.arange(self.n), zeros)
         values = reduce(field.multiply, factors, np.arange(1, field.q)[:, None])
         agreements = np.count_nonzero(values == 0, axis=1) - np.count_nonzero(values == 1, axis=1)
-        cosine = Cosine.of(Fraction(self.k - 1, self.n))
+        cosine = Cosine.rational(Fraction(self.k - 1, self.n))
         attained = bool(agreements.max() == self.k - 1)
         return Verification(len(self), self.k <= self.n <= field.q, cosine, attained=attained)
 
 
 def net_lines(q: int, r: int) -> np.ndarray:
-    """The lines of the points (m, c) of the plane, class by class; shape (q^2, r).
+    """Return the lines of the points (m, c) of the plane, class by class; shape (q^2, r).
 
     Class i < q has the lines y = c + m x_i, numbered q i + y; class q those of equal m.
     """
@@ -180,9 +190,10 @@ def net_lines(q: int, r: int) -> np.ndarray:
 
 
 def sign_patterns(r: int) -> np.ndarray:
-    """Rows of signs with inner products of at most 1 in size, shape (h, r), int8.
+    """Return rows of signs with inner products of at most 1 in size, shape (h, r), int8.
 
-    From Hadamard matrices: of order r; of order r + 1 less a column; of order r - 1 and a 1.
+    They come from Hadamard matrices of order r, of order r + 1 without a column, or of order r - 1
+    with a column of ones.
     """
     if r % 4 == 3:
         return hadamard_matrix(r + 1)[:, :-1]
@@ -193,21 +204,21 @@ def sign_patterns(r: int) -> np.ndarray:
 
 
 def _number_of_patterns(r: int) -> int:
-    """How many rows `sign_patterns` has, 0 where it has none."""
+    """Return the number of rows of `sign_patterns(r)`, 0 if it has none."""
     h = {0: r, 1: r - 1, 3: r + 1}.get(r % 4, 0)
     return h if h > 2 and has_hadamard_matrix(h) else 0
 
 
 def _net(q: int, r: int) -> Construction | None:
     h, based = _number_of_patterns(r), r <= q and q & (q - 1) == 0
-    if prime_power(q) is None or not 3 <= r <= q + 1 or h == 0 or r * q > _MOST:
+    if prime_power(q) is None or not 3 <= r <= q + 1 or h == 0 or r * q > _MAX_DIMENSION:
         return None
     return Construction(
         f"net-{q}-{r}",
         f"points of the affine plane over GF({q}) on {r} classes of lines, with signs",
         r * q,
         2 * q * (q * h + r * based),
-        Cosine.of(Fraction(1, r)),
+        Cosine.rational(Fraction(1, r)),
         None,
         _REFERENCE,
         lambda: NetRows(net_lines(q, r), sign_patterns(r), hadamard_matrix(q) if based else None),
@@ -215,8 +226,9 @@ def _net(q: int, r: int) -> Construction | None:
 
 
 def _nets(d: int) -> Iterator[tuple[int, int]]:
-    """Nets that are not too far from a whole plane: with fewer classes than q / 2 there are better
-    codes with as many rows.
+    """Yield q and r of nets in d dimensions with at least q / 2 classes of lines.
+
+    For fewer classes there are better codes with as many rows.
     """
     for r in range(max(3, isqrt(d // 2) - 1), isqrt(d) + 2):
         q = d // r
@@ -226,7 +238,7 @@ def _nets(d: int) -> Iterator[tuple[int, int]]:
 
 def _reed_solomon(q: int, n: int, k: int) -> Construction | None:
     m = (q + 1) // 2
-    if prime_power(q) is None or n * m > _MOST or q**k > _MOST_POLYNOMIALS:
+    if prime_power(q) is None or n * m > _MAX_DIMENSION or q**k > _MAX_POLYNOMIALS:
         return None
     if not 3 <= k <= (n + 1) // 2 or n > q:
         return None
@@ -235,7 +247,7 @@ def _reed_solomon(q: int, n: int, k: int) -> Construction | None:
         f"polynomials of degree below {k} over GF({q}) at {n} points, values as signed axes",
         n * m,
         q**k,
-        Cosine.of(Fraction(k - 1, n)),
+        Cosine.rational(Fraction(k - 1, n)),
         None,
         _REED_SOLOMON,
         lambda: PolynomialRows(finite_field(q), n, k),
@@ -243,8 +255,9 @@ def _reed_solomon(q: int, n: int, k: int) -> Construction | None:
 
 
 def _polynomials(d: int) -> Iterator[tuple[int, int, int]]:
-    """Codes at half of the field's points or more, with four coefficients or more: nets or binary
-    codes have more rows than the others.
+    """Yield q, n and k >= 4 of codes at half of the field's points or more.
+
+    Nets or binary codes have more rows than the others.
     """
     for n in range(isqrt(d), isqrt(2 * d) + 1):
         for q in (2 * d // n, 2 * d // n - 1) if d % n == 0 else ():
@@ -264,20 +277,25 @@ _BLOCKS = {
     ),
     14: ("bcdefgaijklmnh acegbdfhjlnikm", "abce aijl hijm abfj abhi abkl abmn"),
 }
-"""Images of the points a, b, .. under permutations, and blocks whose orbits are all there are."""
+"""Images of the points a, b, .. under permutations, and blocks of all orbits, by dimension."""
 _BLOCK_NUMBERS = {9: 18, 10: 30, 11: 35, 12: 51, 13: 65, 14: 91}
-"""A(d, 4, 4), the most blocks."""
+"""Largest number of blocks, A(d, 4, 4), by dimension."""
 
 
 def quadruples(d: int) -> np.ndarray:
-    """As many blocks of four of d points, 9 to 14, as there can be; rows of 0 and 1."""
+    """Return a largest set of blocks of four of d points, d = 9 .. 14, as rows of 0 and 1.
+
+    The shape is (A(d, 4, 4), d).
+    """
     whole = d if d in _BLOCKS else d + 1
     images, first = _BLOCKS[whole]
-    blocks, new = set[str](), set(first.split())
-    while new:
-        blocks |= new
+    blocks, new_blocks = set[str](), set(first.split())
+    while new_blocks:
+        blocks |= new_blocks
         maps = [str.maketrans("abcdefghijklmn"[:whole], image) for image in images.split()]
-        new = {"".join(sorted(block.translate(m))) for block in new for m in maps} - blocks
+        new_blocks = {
+            "".join(sorted(block.translate(m))) for block in new_blocks for m in maps
+        } - blocks
     rows = np.zeros((len(blocks), whole), dtype=np.int64)
     for row, block in zip(rows, sorted(blocks), strict=True):
         row[[ord(point) - ord("a") for point in block]] = 1
@@ -285,7 +303,7 @@ def quadruples(d: int) -> np.ndarray:
 
 
 def _signed_quadruples(d: int) -> IntegerRows:
-    """The signed standard basis, doubled, and the blocks with all signs."""
+    """Return the signed standard basis, doubled, and the blocks with all signs."""
     bits = np.arange(16)[:, None] >> np.arange(4) & 1
     places = np.nonzero(quadruples(d))[1].reshape(-1, 4)
     signed = np.zeros((len(places), 16, d), dtype=np.int64)
@@ -300,7 +318,7 @@ _QUADRUPLES: dict[tuple[int, ...], Construction] = {
         f"blocks of four of {d} points with all signs, and the signed standard basis",
         d,
         16 * number + 2 * d,
-        Cosine.of(Fraction(1, 2)),
+        Cosine.rational(Fraction(1, 2)),
         None,
         _CONSTRUCTION_A,
         partial(_signed_quadruples, d),

@@ -19,7 +19,7 @@ from math import isqrt
 import numpy as np
 
 from gnc_cli.constructions.construction import (
-    SHARP,
+    SHARP_CODES,
     CodeRows,
     Construction,
     Cosine,
@@ -31,22 +31,22 @@ from gnc_cli.constructions.construction import (
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 
 _TAYLOR = "Taylor 1977, Regular 2-graphs"
-_MOST = 64
-"""q is below this."""
+_ORDER_LIMIT = 64
+"""Orders q are below this: a code has some q^3 rows and q^2 dimensions."""
 _ROUNDING = 1e-11
-"""Products of rows in floats are the exact ones to within this."""
+"""Largest rounding error of products of rows in floats."""
 
 
 def taylor_signs(field: FiniteField) -> np.ndarray:
-    """Signs of inner products in the group: `signs[a, b, t]` for (u, t), u = a + b sqrt(e).
+    """Return signs of inner products in the group: `signs[a, b, t]` for (u, t), u = a + b sqrt(e).
 
     The inner product of (u, t) and (v, s) has the sign at (u - v, t - s + [u, v]), with
     [a + b sqrt(e), c + d sqrt(e)] = b c - a d. It is 0 at the identity. All rows have positive
     inner products with that of infinity. Shape (q, q, q), int8.
     """
-    every = np.arange(field.q)
-    e = int(field.exp[1])  # a primitive element is no square
-    squares = field.power(every, 2)
+    elements = np.arange(field.q)
+    e = int(field.exp[1])  # a primitive element is not a square
+    squares = field.power(elements, 2)
     norms = field.subtract(squares[:, None], field.multiply(e, squares))
     quarter = field.power(field.add(1, 1), 2)
     forms = field.subtract(
@@ -64,40 +64,40 @@ def check_two_graph(field: FiniteField, signs: np.ndarray) -> None:
     S^2 = (q^2 - q) S + q^3 I. The group's translations and the maps (u, t) -> (l u, N(l) t) leave S
     as it is, so that one entry of each orbit of pairs is enough: (1, t) for each t, and (0, 1).
     """
-    q, every = field.q, np.arange(field.q)
+    q, elements = field.q, np.arange(field.q)
     if signs[0, 0, 0] or np.count_nonzero(signs) != q**3 - 1 or np.abs(signs).max() != 1:
         raise ValueError("not signs, with a zero at the identity alone")
-    mirrored = field.subtract(0, every)
+    mirrored = field.subtract(0, elements)
     e = int(field.exp[1])
     # Each nonzero l is a + sqrt(e) times a power of e, or such a power alone, and
     # (x + y sqrt(e)) (a + b sqrt(e)) = a x + e b y + (b x + a y) sqrt(e).
     images = [signs[mirrored][:, mirrored][:, :, mirrored]]
     for a, b in [(e, 0), *((a, 1) for a in range(q))]:
         eb = field.multiply(e, b)
-        first = field.add(field.multiply(a, every[:, None]), field.multiply(eb, every))
-        second = field.add(field.multiply(b, every[:, None]), field.multiply(a, every))
+        first = field.add(field.multiply(a, elements[:, None]), field.multiply(eb, elements))
+        second = field.add(field.multiply(b, elements[:, None]), field.multiply(a, elements))
         norm = field.subtract(field.multiply(a, a), field.multiply(e, field.multiply(b, b)))
-        images.append(signs[first[:, :, None], second[:, :, None], field.multiply(norm, every)])
+        images.append(signs[first[:, :, None], second[:, :, None], field.multiply(norm, elements)])
     if not all(np.array_equal(image, signs) for image in images):
         raise ValueError("the signs are not invariant under the group's symmetries")
     total = q * q - q
     if signs.sum(dtype=np.int64) != total:
         raise ValueError("not a regular two-graph: the signs at infinity have another sum")
-    everything = np.arange(q**3)
+    group = np.arange(q**3)
     from_identity = signs.reshape(-1).astype(np.int64)
-    for element in [1, *(q * q + every)]:
-        products = signs_between(field, signs, np.array([element]), everything)[0] @ from_identity
+    for element in [1, *(q * q + elements)]:
+        products = signs_between(field, signs, np.array([element]), group)[0] @ from_identity
         if 1 + products != total * from_identity[element]:
             raise ValueError("not a regular two-graph: more than two eigenvalues")
 
 
 def signs_between(
-    field: FiniteField, signs: np.ndarray, left: np.ndarray, right: np.ndarray
+    field: FiniteField, signs: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Signs between elements of the group given by number, shape (left, right), int64."""
+    """Return signs between elements of the group by number, shape (n_first, n_second), int64."""
     q = field.q
-    a, b, t = (x[:, None] for x in (left // (q * q), left // q % q, left % q))
-    c, d, s = right // (q * q), right // q % q, right % q
+    a, b, t = (x[:, None] for x in (first // (q * q), first // q % q, first % q))
+    c, d, s = second // (q * q), second // q % q, second % q
     bracket = field.subtract(field.multiply(b, c), field.multiply(a, d))
     shift = field.add(field.subtract(t, s), bracket)
     return np.asarray(signs[field.subtract(a, c), field.subtract(b, d), shift], dtype=np.int64)
@@ -119,19 +119,19 @@ class TaylorRows(GroupedRows):
         q = field.q
         self.shape = (2 * (q**3 + 1), q * q - q + 1)
         self._central = field.exp[: (q - 1) // 2]
-        """One of each pair c, -c."""
-        every = np.arange(q)
-        turned = field.trace[field.multiply(self._central, every[:, None])]  # Tr(c z) by z and c
-        self._products = field.multiply(every[:, None], every)
-        self._sums = field.add(every[:, None], every)
-        self._reach = field.subtract(field.add(every, every), every[:, None])
-        """2 y - a by a and y."""
+        """One element of each pair c, -c, shape ((q - 1)/2,)."""
+        elements = np.arange(q)
+        traces = field.trace[field.multiply(self._central, elements[:, None])]  # Tr(c z) by z and c
+        self._products = field.multiply(elements[:, None], elements)
+        self._sums = field.add(elements[:, None], elements)
+        self._reach = field.subtract(field.add(elements, elements), elements[:, None])
+        """Elements 2 y - a, by a and y, shape (q, q)."""
         angles = 2 * np.pi / field.p * np.arange(field.p)
-        self._cosines, self._sines = np.cos(angles)[turned], np.sin(angles)[turned]
+        self._cosines, self._sines = np.cos(angles)[traces], np.sin(angles)[traces]
         self._fiducials = self._orbits_starts(taylor_signs(field))
         scale = (2 * (q + 1)) ** 0.5 / q
-        self._shifted = scale * self._fiducials[field.subtract(every, every[:, None])]
-        """w_c(y - a), scaled, by a, y and c."""
+        self._shifted = scale * self._fiducials[field.subtract(elements, elements[:, None])]
+        """Scaled values w_c(y - a), by a, y and c."""
 
     def _fill(self, out: np.ndarray, first: int) -> None:
         q = self.field.q
@@ -148,29 +148,30 @@ class TaylorRows(GroupedRows):
         np.negative(vectors, out=out[:, 1])
 
     def _orbits_starts(self, signs: np.ndarray) -> np.ndarray:
-        """w_c by y and c, shape (q, (q - 1)/2).
+        """Return w_c by y and c, shape (q, (q - 1)/2).
 
-        The projection on w_c is the sum of the group's operators, each times the inner product that
-        it shall have: real and symmetric here, so any column of it that is not 0 is a multiple.
+        The projection on w_c is the sum of the group's operators, each times its inner product: it
+        is real and symmetric, so that each of its nonzero columns is a multiple of w_c.
         """
         field, q = self.field, self.field.q
         products = self._targets(signs)
-        every = np.arange(q)
-        doubled = field.add(every, every)
+        elements = np.arange(q)
+        doubled = field.add(elements, elements)
         starts = np.empty((q, len(self._central)))
         for i in range(len(self._central)):
             # On the diagonal a = 0, the operator multiplies by the character of 2 c b y.
             diagonal = self._cosines[self._products[doubled], i] @ products[0, :, i]
             column = int(diagonal.argmax())
-            a = field.subtract(every, column)
-            places = self._products[field.add(every, column)]
+            a = field.subtract(elements, column)
+            places = self._products[field.add(elements, column)]
             vector = np.einsum("yb,yb->y", products[a, :, i], self._cosines[places, i])
             starts[:, i] = vector / np.linalg.norm(vector)
         return starts
 
     def _targets(self, signs: np.ndarray) -> np.ndarray:
-        """Inner product of w_c with its image under (a, b, 0), by a, b and c: the signs'
-        transforms.
+        """Return inner products of w_c with its images under (a, b, 0), by a, b and c.
+
+        They are transforms of the signs, shape (q, q, (q - 1)/2).
         """
         q = self.field.q
         transforms = signs.astype(np.float64) @ self._cosines
@@ -178,47 +179,47 @@ class TaylorRows(GroupedRows):
         return np.asarray(transforms / (q + 1))
 
     def verify(self) -> Verification:
-        """S^2 = (q^2 - q) S + q^3 I in integers, and the rows' Gram matrix is I + S/q."""
+        """Check S^2 = (q^2 - q) S + q^3 I in integers, and the Gram matrix I + S/q of the rows."""
         field, q = self.field, self.field.q
         signs = taylor_signs(field)
         check_two_graph(field, signs)
         worst = self._deviation(signs)
         if worst > _ROUNDING:
             raise ValueError(f"the rows miss the two-graph's inner products by {worst:.1e}")
-        near, pairs = Cosine.of(Fraction(1, q)), q**3 * (q**3 + 1)
-        distribution = ((near, pairs), (-near, pairs), (Cosine.of(-1), q**3 + 1))
-        return Verification(len(self), True, near, distribution)
+        cosine, pairs = Cosine.rational(Fraction(1, q)), q**3 * (q**3 + 1)
+        distribution = ((cosine, pairs), (-cosine, pairs), (Cosine.rational(-1), q**3 + 1))
+        return Verification(len(self), True, cosine, distribution)
 
     def _deviation(self, signs: np.ndarray) -> float:
-        """Largest error of the inner products of an orbit's start with its images.
+        """Return the largest error of the inner products of each w_c with its images.
 
-        The operators of (a, b, t) are a representation, so these are all the inner products there
-        are. Some rows as they are made are held against the signs as well.
+        The operators of (a, b, t) are a representation, so that no other inner products occur. Some
+        of the rows that `unit` returns are compared with the signs as well.
         """
         field, q = self.field, self.field.q
-        every = np.arange(q)
+        elements = np.arange(q)
         targets = self._targets(signs)
-        places = self._products[field.add(every, every)[:, None], every]
+        places = self._products[field.add(elements, elements)[:, None], elements]
         worst = 0.0
         for i in range(len(self._central)):
             w = self._fiducials[:, i]
             # By y and a; the operator shifts by a and multiplies by the character of 2 b y - a b.
-            overlaps = w[:, None] * w[field.subtract(every[:, None], every)]
+            overlaps = w[:, None] * w[field.subtract(elements[:, None], elements)]
             waves = self._cosines[places, i] + 1j * self._sines[places, i]
             images = waves.T @ overlaps
             back = self._cosines[self._products, i] - 1j * self._sines[self._products, i]
             worst = max(worst, float(np.abs(images * back - targets[:, :, i].T).max()))
-        some = np.random.default_rng(0).integers(0, q**3, 48)
-        lines = np.append(0, 1 + some)
+        numbers = np.random.default_rng(0).integers(0, q**3, 48)
+        lines = np.append(0, 1 + numbers)
         rows = np.concatenate([self.unit(2 * line, 2 * line + 1) for line in lines.tolist()])
         expected = np.ones((49, 49))
-        expected[1:, 1:] = signs_between(field, signs, some, some)
+        expected[1:, 1:] = signs_between(field, signs, numbers, numbers)
         expected[lines[:, None] == lines] = q
         return max(worst, float(np.abs(rows @ rows.T - expected / q).max()))
 
 
 class TaylorSection(CodeRows):
-    """The rows with positive product with infinity's, seen along it: the group's elements.
+    """Rows at cosine 1/q from that of infinity, projected along it: the elements of the group.
 
     Inner products 1/q and -1/q become (1/q - 1/q^2)/(1 - 1/q^2) = 1/(q + 1) and -1/(q - 1).
     """
@@ -233,19 +234,19 @@ class TaylorSection(CodeRows):
         return np.asarray(rows[::2, 1:] / (1 - self.q**-2) ** 0.5)
 
     def verify(self) -> Verification:
-        """As for all rows; the first coordinate is the product with infinity's."""
+        """Verify all rows; their first coordinate is the product with that of infinity."""
         self.whole.verify()
         q = self.q
         if abs(np.linalg.norm(self.unit(0, 2), axis=1) - 1).max() > _ROUNDING:
             raise ValueError("the first coordinate is not 1/q")
-        near, far = Cosine.of(Fraction(1, q + 1)), Cosine.of(Fraction(-1, q - 1))
+        largest, smallest = (Cosine.rational(Fraction(*t)) for t in ((1, q + 1), (-1, q - 1)))
         pairs = q**3 * (q**3 - 1 + q * q - q) // 4
         rest = q**3 * (q**3 - 1) // 2 - pairs
-        return Verification(q**3, True, near, ((near, pairs), (far, rest)))
+        return Verification(q**3, True, largest, ((largest, pairs), (smallest, rest)))
 
 
 def _odd_order(q: int) -> bool:
-    return q % 2 == 1 and prime_power(q) is not None and q < _MOST
+    return q % 2 == 1 and prime_power(q) is not None and q < _ORDER_LIMIT
 
 
 def _lines(q: int) -> Construction | None:
@@ -260,28 +261,28 @@ def _lines(q: int) -> Construction | None:
         (Fraction(1, q), q**3),
         (Fraction(-1, q), q**3),
         (-1, 1),
-        optimality=SHARP if q == 3 else None,
+        optimality=SHARP_CODES if q == 3 else None,
     )
 
 
 def _section(q: int) -> Construction | None:
     if not _odd_order(q):
         return None
-    near = (q**3 - 1 + q * q - q) // 2
+    neighbours = (q**3 - 1 + q * q - q) // 2
     return transitive_code(
         f"unitary-{q}-section",
         f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
         q * q - q,
         _TAYLOR,
         lambda: TaylorSection(TaylorRows(finite_field(q))),
-        (Fraction(1, q + 1), near),
-        (Fraction(-1, q - 1), q**3 - 1 - near),
-        optimality=SHARP if q == 3 else None,
+        (Fraction(1, q + 1), neighbours),
+        (Fraction(-1, q - 1), q**3 - 1 - neighbours),
+        optimality=SHARP_CODES if q == 3 else None,
     )
 
 
 def _orders(d: int) -> list[tuple[int]]:
-    """The q with q^2 - q or q^2 - q + 1 equal to d, if any."""
+    """Return the only q for which q^2 - q or q^2 - q + 1 may be d."""
     return [((1 + isqrt(4 * d + 1)) // 2,)]
 
 

@@ -29,8 +29,8 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 
 _RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 _ELEMENTARY = "elementary"
-_COUNTED = 4096
-"""Up to this many corners all pairs of a polygon are counted."""
+_MAX_COUNTED_CORNERS = 4096
+"""Number of corners up to which the pairs of a polygon are counted, so that lists stay short."""
 _RATIONAL_TURNS = {
     1: Fraction(1),
     2: Fraction(-1),
@@ -38,26 +38,26 @@ _RATIONAL_TURNS = {
     4: Fraction(0),
     6: Fraction(1, 2),
 }
-"""Cosine of 1/n of a turn where it is rational (Niven 1956: for no other n)."""
+"""Cosine of a turn divided by n, for each n with a rational one (Niven 1956)."""
 
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """An optimal code with its exact values; its points are made when they are looked at."""
+    """Optimal code with its exact values; its points are made when they are first read."""
 
     name: str
-    """`simplex ETF`, `orthoplex` or `regular polygon`."""
+    """Name of the code: `simplex ETF`, `orthoplex` or `regular polygon`."""
     d: int
     K: int
 
     @property
     def optimality(self) -> str:
-        """Who proved that no cosine is smaller."""
+        """Source of the proof that no cosine is smaller."""
         return _ELEMENTARY if self.name == "regular polygon" else _RANKIN
 
     @property
     def rho(self) -> float:
-        """The largest possible one-vs-rest distance."""
+        """Largest possible one-vs-rest distance."""
         if self.name == "simplex ETF":
             return self.K / (self.K - 1)
         if self.name == "orthoplex" or self.K == 4:
@@ -66,10 +66,10 @@ class ClosedForm:
 
     @property
     def cosine(self) -> Cosine:
-        """The smallest possible largest cosine."""
+        """Smallest possible largest cosine."""
         if self.name == "simplex ETF":
-            return Cosine.of(Fraction(-1, self.K - 1))
-        return Cosine.of(0) if self.name == "orthoplex" else turn_cosine(1, self.K)
+            return Cosine.rational(Fraction(-1, self.K - 1))
+        return Cosine.rational(0) if self.name == "orthoplex" else turn_cosine(1, self.K)
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -82,7 +82,7 @@ class ClosedForm:
 
 
 def closed_form(d: int, K: int) -> ClosedForm | None:
-    """The code of theorem 3.3 for (d, K), or None where the theorem is silent.
+    """Return the code of theorem 3.3 for (d, K), or None if the theorem does not apply.
 
     Example:
         >>> closed_form(3, 4).name, closed_form(3, 7)
@@ -96,33 +96,33 @@ def closed_form(d: int, K: int) -> ClosedForm | None:
 
 
 def simplex_vertices(K: int) -> np.ndarray:
-    """Unit vectors with all inner products -1/(K-1), shape (K, K - 1)."""
+    """Return unit vectors with all inner products -1/(K-1), shape (K, K - 1)."""
     return _simplex_points(K - 1, K)
 
 
 def _simplex_points(d: int, K: int) -> np.ndarray:
-    """The simplex of K points in d dimensions, by the recursion on the first coordinate."""
+    """Return the simplex of K points in d dimensions, shape (K, d), by recursion on coordinates."""
     rows = np.zeros((K, d))
     for k in range(K - 1):
         rows[k, k] = np.sqrt(1.0 - rows[k, :k] @ rows[k, :k])
         rows[k + 1 :, k] = (-1.0 / (K - 1) - rows[k + 1 :, :k] @ rows[k, :k]) / rows[k, k]
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def turn_cosine(m: int, K: int) -> Cosine:
-    """Cosine of the angle 2 pi m / K, rational where it is; the double is right to two ulp."""
+    """Return the exact cosine of the angle 2 pi m / K; its double is right to two ulp."""
     m = min(m % K, -m % K)
     m, K = m // gcd(m, K), K // gcd(m, K)
     if K in _RATIONAL_TURNS:
-        return Cosine.of(_RATIONAL_TURNS[K])
-    # Near a quarter turn the sine of the small complement keeps all digits.
+        return Cosine.rational(_RATIONAL_TURNS[K])
+    # Close to a quarter turn the sine of the small complement keeps all digits.
     middle = abs(4 * m - K) < K / 2
     value = sin(pi * (K - 4 * m) / (2 * K)) if middle else cos(2 * pi * m / K)
     return Cosine(f"cos({2 * m}*pi/{K})", value)
 
 
 class PolygonRows(CodeRows):
-    """Corners of the regular K-gon, one after the other."""
+    """Corners of the regular K-gon in their order."""
 
     def __init__(self, K: int) -> None:
         self.shape = (K, 2)
@@ -132,15 +132,15 @@ class PolygonRows(CodeRows):
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
     def verify(self) -> Verification:
-        """Exact angles: each corner has one at m turns of K to either side."""
+        """Count exact angles: each corner has one at m turns of K to either side."""
         K = len(self)
-        counted = range(1, K // 2 + 1) if K <= _COUNTED else ()
-        distribution = [(turn_cosine(m, K), K // 2 if 2 * m == K else K) for m in counted]
+        turns = range(1, K // 2 + 1) if K <= _MAX_COUNTED_CORNERS else ()
+        distribution = [(turn_cosine(m, K), K // 2 if 2 * m == K else K) for m in turns]
         return Verification(K, True, turn_cosine(1, K), tuple(distribution) or None)
 
 
 def _member(kind: str, n: int) -> Construction | None:
-    """The simplex or orthoplex in n dimensions, or the regular n-gon."""
+    """Return the simplex or orthoplex in n dimensions, or the regular n-gon."""
     if n < (3 if kind == "polygon" else 2):
         return None
     if kind == "simplex":
@@ -169,7 +169,7 @@ def _member(kind: str, n: int) -> Construction | None:
 
 
 def orthoplex(d: int) -> Construction:
-    """The orthoplex in d dimensions, at least 2."""
+    """Return the orthoplex in d >= 2 dimensions."""
     return transitive_code(
         f"orthoplex-{d}",
         f"orthoplex in {d} dimensions: +- a basis",
@@ -183,7 +183,7 @@ def orthoplex(d: int) -> Construction:
 
 
 def _simplex_rows(d: int) -> IntegerRows:
-    """K e_k - (1, .., 1) in K = d + 1 coordinates, embedded as the closed form's rows."""
+    """Return K e_k - (1, .., 1) in K = d + 1 coordinates, embedded as rows of the closed form."""
     K = d + 1
     vectors = K * np.eye(K, dtype=np.int32) - 1
     # The rows W sum to zero and W W^T = (K/d) (I - J/K): W scaled so is a frame of that space,
@@ -192,7 +192,7 @@ def _simplex_rows(d: int) -> IntegerRows:
 
 
 def _orthoplex_rows(d: int) -> IntegerRows:
-    if d == 2:  # the polygon's order, as theorem 3.3 gives it
+    if d == 2:  # the order of the polygon, as in theorem 3.3
         return IntegerRows(np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.int8))
     return IntegerRows(ClosedForm("orthoplex", d, 2 * d).weights.astype(np.int8))
 
@@ -220,7 +220,7 @@ FAMILIES: tuple[Family, ...] = (
         partial(_member, "orthoplex"),
         lambda d: [(d,)],
     ),
-    # Polygons are endless in the plane and go by name only.
+    # There are infinitely many polygons in the plane: they are available by name only.
     Family(
         "polygon-K",
         "regular polygon",

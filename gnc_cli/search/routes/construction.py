@@ -372,7 +372,7 @@ def certified_margin(rows: CodeRows, cosine: Cosine) -> Bracket:
     Raises:
         ValueError: some row is closer to the hull of others than the cosine allows.
     """
-    lower = rounded_down(1 - cosine.between[1])
+    lower = rounded_down(1 - cosine.enclosure[1])
     K, d = rows.shape
     # The last rows of a family are of its general kind; the first may be a basis apart.
     classes = sorted({K - 1, K // 2})

@@ -1,4 +1,4 @@
-"""Kerdock, Gold, three-error and BCH, Delsarte-Goethals codes: published figures, exact checks."""
+"""Kerdock, Gold, three-error and BCH, Delsarte-Goethals codes: published values, exact checks."""
 
 from functools import reduce
 from itertools import combinations, starmap

@@ -155,7 +155,7 @@ def test_a_level_of_the_second_shell_is_checked_row_by_row(monkeypatch: pytest.M
     assert verified.max_cosine.text == "2/3"
     assert np.linalg.norm(shell.unit(0, 3), axis=1) == pytest.approx(1.0, abs=1e-14)
     assert not ShellRows(61439, texts, (0,) * 8).verify().distinct
-    for wrong, message in ((1, "no vector of the lattice"), (2, "not of the shell")):
+    for wrong, message in ((1, "not a vector of the lattice"), (2, "not of the shell")):
         monkeypatch.setattr(
             ShellRows, "vectors", lambda self, *at, e=wrong: _moved(type(self), self, e, *at)
         )

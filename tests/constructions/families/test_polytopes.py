@@ -1,4 +1,4 @@
-"""Root systems, Gosset's figures and Smith's code: each inside another; wrong rows are caught."""
+"""Root systems, Gosset's polytopes and Smith's code: each inside another; wrong rows are caught."""
 
 import itertools
 from fractions import Fraction

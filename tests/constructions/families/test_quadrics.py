@@ -1,4 +1,4 @@
-"""Codes of quadratic forms: every word counted, all pairs of rows, streaming, figures of all."""
+"""Codes of quadratic forms: every word counted, all pairs of rows, streaming, values of all."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Signed nets and polynomials: figures from all pairs, lines of the plane, wrong lines."""
+"""Signed nets and polynomials: values from all pairs, lines of the plane, wrong lines."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Taylor's lines and their sections: figures, the two-graph in integers, streaming."""
+"""Taylor's lines and their sections: values, the two-graph in integers, streaming."""
 
 import numpy as np
 import pytest
