@@ -70,7 +70,7 @@ SECTIONS = (
         "takes hours",
     ),
     Section("gnc train", ("training.train temperature heads placements processes speed report",)),
-    Section("The paper's figures on real images", ("training.paper run", "training.paper report")),
+    Section("Real images: the paper's figures", ("training.paper run", "training.paper report")),
     Section(
         "Sequences of commands",
         ("faults.sequences run --count 10000", "faults.sequences report"),
@@ -104,7 +104,7 @@ def listed() -> str:
     for section in SECTIONS:
         commands = "; ".join(f"`python -m benchmarks.{command}`" for command in section.commands)
         repeated = f"no: {section.exception}" if section.exception else "yes"
-        date = measured.get(section.heading, "not with this version")
+        date = measured.get(section.heading) or "not with this version"
         lines.append([section.heading, date, repeated, commands or "-"])
     return table(["section", "measured", "repeated", "commands"], lines)
 
