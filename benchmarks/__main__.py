@@ -77,10 +77,10 @@ SECTIONS = (
         "looks for faults",
     ),
     Section("Killed commands", ("faults.kills run 300", "faults.kills report"), "looks for faults"),
+    Section("Faults tried from outside", (), "tried by hand"),
     Section(
         "Hostile bytes", ("faults.fuzz run --seconds 600", "faults.fuzz report"), "looks for faults"
     ),
-    Section("Faults tried from outside", (), "tried by hand"),
     Section("How cost grows", ("cost.scaling run", "cost.scaling report")),
     Section("Ten kinds of networks: measure_model(model, loader)", ("measure.models",)),
     Section("On a GPU", ("cost.gpu", "cost.gpu b4"), "requires a GPU"),
