@@ -83,7 +83,7 @@ SECTIONS = (
     ),
     Section("How cost grows", ("cost.scaling run", "cost.scaling report")),
     Section("Ten kinds of networks: measure_model(model, loader)", ("measure.models",)),
-    Section("On a GPU", ("cost.gpu", "cost.gpu b4"), "requires a GPU"),
+    Section("On a GPU", ("cost.gpu loop descent measure", "cost.gpu b4"), "requires a GPU"),
     Section("Installing", (), "measured by hand"),
 )
 """Sections in the order of RESULTS.md."""
