@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.paths import RESULTS, ROOT
-from benchmarks.search import anytime as anytime_benchmark
-from gnc_cli.console.drawing import BLUE, GREEN, GREY, ORANGE, save, styled
+from gnc_cli.console.drawing import BLUE, GREEN, GREY, save, styled
 
 DOCS = ROOT / "docs"
 
 
-def table(heading: str, *, head: bool = False) -> list[list[str]]:
-    """The rows of the first table below a heading of RESULTS.md, after its head if asked for."""
+def table(heading: str) -> list[list[str]]:
+    """The rows of the first table below a heading of RESULTS.md, without its head."""
     text = RESULTS.read_text(encoding="utf-8")
     below = text[text.index(f"{heading}\n") :]
     rows: list[list[str]] = []
@@ -22,7 +21,7 @@ def table(heading: str, *, head: bool = False) -> list[list[str]]:
             rows.append([cell.strip() for cell in line.strip("|").split("|")])
         elif rows:
             break
-    return [*rows[: int(head)], *rows[2:]]
+    return rows[2:]
 
 
 def _numbers(text: str) -> list[float]:
@@ -54,31 +53,6 @@ def intervals(ax: Any) -> None:
     ax.legend(loc="upper right")
 
 
-def anytime(panels: Any) -> None:
-    """Quality against time, a panel per pair: gnc, pymanopt, the paper's recipe."""
-    (head, *rows) = table(anytime_benchmark.HEADING, head=True)
-    limits = [float(cell.removesuffix(" s")) for cell in head[3:]]
-    pairs = list(dict.fromkeys(row[0] for row in rows))
-    for panel in panels.ravel()[len(pairs) :]:
-        panel.set_visible(False)
-    for panel, pair in zip(panels.ravel(), pairs, strict=False):
-        for _, method, _, *cells in (row for row in rows if row[0] == pair):
-            timed = zip(limits, cells, strict=True)
-            points = [(T, float(cell)) for T, cell in timed if cell != "-"]
-            color = {"gnc": BLUE, "pymanopt": ORANGE, "paper": GREEN}.get(method, GREY)
-            panel.plot(*zip(*points, strict=True), "o-", color=color, ms=4, label=method)
-        panel.set_xscale("log")
-        panel.set_xticks(limits, [f"{T:g}" for T in limits])
-        panel.minorticks_off()
-        top = panel.dataLim.y1
-        panel.set_ylim(max(0.7 * top, panel.dataLim.y0 - 0.01 * top), 1.01 * top)
-        panel.set(title=pair)
-        panel.grid()
-    panels[0, 0].legend()
-    panels[0, 0].set(ylabel="certified one-vs-rest distance")
-    panels[-1, 0].set(xlabel="seconds")
-
-
 def engineers(ax: Any) -> None:
     """Margins of codes from algebra for common dimensions."""
     rows = table("## Classes for engineers: gnc solve --d D --K K")
@@ -101,17 +75,11 @@ def main() -> None:
     """Write the pictures."""
     from matplotlib.figure import Figure
 
-    pictures: dict[str, tuple[Callable[[Any], None], tuple[int, int]]] = {
-        "intervals": (intervals, (1, 1)),
-        "anytime": (anytime, (2, 3)),
-        "engineers": (engineers, (1, 1)),
-    }
-    for name in sys.argv[1:] or pictures:
-        draw, (down, across) = pictures[name]
+    plots: dict[str, Callable[[Any], None]] = {"intervals": intervals, "engineers": engineers}
+    for name in sys.argv[1:] or plots:
         with styled():
-            size = (8.0, 4.4) if across == 1 else (11.0, 6.0)
-            figure = Figure(figsize=size, layout="constrained")
-            draw(figure.subplots(down, across))
+            figure = Figure(figsize=(8.0, 4.4), layout="constrained")
+            plots[name](figure.subplots())
             save(figure, DOCS / f"results-{name}.svg")
 
 

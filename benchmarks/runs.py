@@ -49,7 +49,7 @@ def measure(
 
 def keep(row: dict[str, Any], path: Path) -> None:
     """Append a row and say so."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         file.write(json.dumps(row) + "\n")
     shown = row.get("result", {})

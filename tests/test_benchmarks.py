@@ -1,7 +1,10 @@
 """What the benchmarks say of what they measured; and no benchmark is run here."""
 
+import csv
 import json
 import re
+from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,12 @@ import pytest
 import torch
 from typer.main import get_command
 
-from benchmarks.__main__ import PARTS
+from benchmarks.__main__ import PAGE, SECTIONS, dates, listed
 from benchmarks.constructions import sections
+from benchmarks.history import CONFIDENCE, Comparison
 from benchmarks.known_codes import hunt, polish, records, stored
+from benchmarks.paths import CERTIFICATES, MEASURED, RESULTS, version
+from benchmarks.report import replaced
 from benchmarks.search.paper_recipe import paper_recipe
 from benchmarks.training.paper import figures
 from gnc_cli import compare, solve
@@ -51,8 +57,80 @@ def test_benchmarks_that_are_named_exist() -> None:
             assert _is_program(name), f"{page}: {name}"
         for name in re.findall(r"`benchmarks/([\w/]+\.py)`", text):
             assert (ROOT / "benchmarks" / name).exists(), f"{page}: {name}"
-    for part in PARTS:
-        assert _is_program(f"benchmarks.{part.split()[0]}"), part
+    for section in SECTIONS:
+        for command in section.commands:
+            assert _is_program(f"benchmarks.{command.split()[0]}"), command
+
+
+def test_each_section_of_the_results_is_of_one_version_and_has_its_command() -> None:
+    headings = [section.heading for section in SECTIONS]
+    assert len(headings) == len(set(headings))
+    assert [heading for heading in headings if heading in dates()] == list(dates())
+    text = RESULTS.read_text("utf-8")
+    for heading, body in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", text, re.M | re.S):
+        filled = heading != "Search" or "| --- |" in body
+        several = heading == "Real images: the paper's figures"  # two days of runs
+        assert len(re.findall(r"^Machine: ", body, re.M)) == filled, heading
+        version_named = r"^Machine: .*; \d{4}-\d\d-\d\d, version [0-9a-f]{8}\b"
+        assert several or not filled or re.search(version_named, body, re.M), heading
+        assert not re.search("earlier (revision|version)s?|version before", body), heading
+
+
+def test_the_page_of_results_says_which_sections_are_repeated() -> None:
+    page = PAGE.read_text("utf-8")
+    assert replaced(page, "sections", listed()) == page, "python -m benchmarks --write"
+
+
+def test_rows_that_become_sections_are_of_one_version() -> None:
+    assert MEASURED.name == version()
+    for path in (ROOT / "benchmarks").rglob("*.py"):
+        text = path.read_text("utf-8")
+        if "write_section(" in text:
+            assert not re.search(r"^(ROWS|KEPT) = WORK", text, re.M), path
+
+
+def test_the_results_count_the_certificates_that_ship() -> None:
+    table_of_certificates = CERTIFICATES / "three_point.csv"
+    with table_of_certificates.open(encoding="utf-8", newline="") as file:
+        degrees = Counter(int(row["degree"]) for row in csv.DictReader(file))
+    stated = re.search(
+        r"(\d+) three-point certificates ship \(.*?\): (\d+) of degree 8, (\d+) of degree 10, "
+        r"(\d+) of degree 12 and (\d+) of degree 6\.",
+        " ".join(RESULTS.read_text("utf-8").split()),
+    )
+    assert stated is not None
+    counts = [degrees.total(), degrees[8], degrees[10], degrees[12], degrees[6]]
+    assert [int(number) for number in stated.groups()] == counts
+
+
+@pytest.mark.parametrize("number", [5, 6, 7, 9, 12])
+def test_the_interval_of_a_median_ratio_holds_it_as_often_as_said(number: int) -> None:
+    """By all ways in which rounds lie below and above the median, each as likely."""
+    lower, upper = Comparison([float(rank) for rank in range(number)]).interval
+    held = [lower < below <= upper for below in map(sum, product([0, 1], repeat=number))]
+    assert np.mean(held) >= CONFIDENCE
+    narrower = [
+        lower + 1 < below <= upper - 1 for below in map(sum, product([0, 1], repeat=number))
+    ]
+    assert np.mean(narrower) < CONFIDENCE
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict", "outliers"),
+    [
+        ([1.0, 1.01, 0.99, 1.02, 1.0], "same", 0),
+        ([1.5, 1.52, 1.49, 1.5, 1.55], "slower", 0),
+        ([0.7, 0.72, 0.69, 0.7, 0.71], "faster", 0),
+        ([1.0, 1.4, 0.8, 1.2, 1.1], "undecided", 0),
+        ([1.2, 1.21, 1.19, 1.2, 9.0], "undecided", 1),
+    ],
+)
+def test_a_difference_smaller_than_its_interval_is_undecided(
+    ratios: list[float], verdict: str, outliers: int
+) -> None:
+    """No round is dropped: one that is far from the others widens the interval."""
+    comparison = Comparison(ratios)
+    assert (comparison.verdict, comparison.outliers) == (verdict, outliers)
 
 
 def _is_program(module: str) -> bool:

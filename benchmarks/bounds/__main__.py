@@ -4,7 +4,7 @@
     python -m benchmarks.bounds report
 
 `times` runs the command as a user would, in processes of their own, in turns; `grid` looks for
-bounds that contradict each other. What they find is kept in benchmarks/work/bounds.json. `report`
+bounds that contradict each other. What they find is kept in work/VERSION/bounds.json. `report`
 asks for the intervals and dimensions anew and writes the section between the markers of RESULTS.md.
 """
 
@@ -21,11 +21,11 @@ import time
 from typing import Any
 
 import gnc_cli
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from gnc_cli.limits.result import BoundRow
 
-KEPT = WORK / "bounds.json"
+KEPT = MEASURED / "bounds.json"
 ROUNDS = 5
 COMMANDS = {
     "--help": ["--help"],
@@ -242,7 +242,7 @@ def main() -> None:
             write_section("bounds", report(kept))
             continue
         kept[word] = {"times": times, "grid": grid}[word]()
-        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
         KEPT.write_text(json.dumps(kept))
         print(times_table(kept[word]) if word == "times" else grid_line(kept[word]), flush=True)
 

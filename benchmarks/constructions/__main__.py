@@ -4,7 +4,7 @@
     python -m benchmarks.constructions leech isotropic-9 ...
 
 Each code is built and verified in a process of its own, so that its peak memory is its own. Rows
-are added to benchmarks/work/constructions.jsonl and printed as a table.
+are added to work/VERSION/constructions.jsonl and printed as a table.
 """
 
 import argparse
@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine
 
-ROWS = WORK / "constructions.jsonl"
+ROWS = MEASURED / "constructions.jsonl"
 HEAD = [
     "code",
     "d",
@@ -107,7 +107,7 @@ def main() -> None:
     if asked.here:
         print(json.dumps(measure(asked.names[0])))
         return
-    ROWS.parent.mkdir(exist_ok=True)
+    ROWS.parent.mkdir(parents=True, exist_ok=True)
     print(f"Machine: {machine()}.\n")
     print("| " + " | ".join(HEAD) + " |\n" + "| --- " * len(HEAD) + "|", flush=True)
     for name in asked.names:

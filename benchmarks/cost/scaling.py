@@ -8,7 +8,7 @@
 Every series runs in a process of its own, smallest size first, and ends early where the next size
 would not fit into its budget. Time is the least of repeated calls; memory is how far the peak of
 the process rose above its size after a call of the least size. Exponents are fitted to the last
-decade, where fixed costs count least. Rows are kept in benchmarks/work/scaling.jsonl.
+decade, where fixed costs count least. Rows are kept in work/VERSION/scaling.jsonl.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.paths import ROOT, WORK
+from benchmarks.paths import MEASURED, ROOT
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import rows
 
-ROWS = WORK / "scaling.jsonl"
+ROWS = MEASURED / "scaling.jsonl"
 PICTURE = ROOT / "docs" / "results-scaling.svg"
 HEADING = "## How cost grows"
 _D = 16
@@ -285,7 +285,7 @@ def _peak() -> float:
 def run(names: list[str], budget: float) -> None:
     """Run the series that are not there yet."""
     done = {row["series"] for row in rows(ROWS)}
-    ROWS.parent.mkdir(exist_ok=True)
+    ROWS.parent.mkdir(parents=True, exist_ok=True)
     for name in names:
         if name in done:
             continue

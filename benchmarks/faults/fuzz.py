@@ -8,7 +8,7 @@
 `fuzz_targets` has the readers. A round of a target runs in a process of its own, under atheris
 (libFuzzer) where that is installed, with the package instrumented and the libraries not; else by
 edits of the corpus that hypothesis' `fuzz_one_input` draws. What reaches new lines, and what was
-found, stays in benchmarks/work/fuzz, and one row per round in benchmarks/work/fuzz.jsonl.
+found, stays in benchmarks/work/fuzz, and one row per round in work/VERSION/fuzz.jsonl.
 
 A find is anything but a result, a UsageError or a DataError: another exception, a warning, a
 signal, more than 5 s of a core, or more than 1 GB of memory. Finds of one kind and place count
@@ -40,11 +40,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from benchmarks.paths import ROOT, WORK
+from benchmarks.paths import MEASURED, ROOT, WORK
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import rows
 
-ROWS = WORK / "fuzz.jsonl"
+ROWS = MEASURED / "fuzz.jsonl"
 FUZZED = WORK / "fuzz"
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 TARGETS = (
@@ -110,7 +110,7 @@ class Watched:
         self.name, self.target, self.refusals = name, TARGETS[name], REFUSALS
         self.folder, self.counts = folder, Counts()
         self._path = folder / "in" / self.target.file
-        self._path.parent.mkdir(exist_ok=True)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._seconds, self._began, self._told = seconds, time.process_time(), 0.0
         self._warned: list[str] = []
         warnings.simplefilter("always")
@@ -307,7 +307,7 @@ def run(targets: list[str], seconds: float, slice_seconds: float) -> None:
         name = min(waiting, key=lambda name: done[name])
         row = round_of(name, min(slice_seconds, seconds - done[name]))
         done[name] += max(row["cpu"], 1.0)
-        ROWS.parent.mkdir(exist_ok=True)
+        ROWS.parent.mkdir(parents=True, exist_ok=True)
         with ROWS.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(

@@ -11,7 +11,7 @@ a change in its folder; of the long commands somewhere in the first minutes.
 Lost is what the next run does again, in seconds: the time from the last write that the next run
 goes on from (a row, a checkpoint, the state of a search), or from the start, to the kill. That
 the next run does go on from there is looked up in what it leaves: earlier rows and lines stay as
-they are, and counts of steps only grow. Rows are in benchmarks/work/kills.jsonl.
+they are, and counts of steps only grow. Rows are in work/VERSION/kills.jsonl.
 """
 
 import argparse
@@ -33,7 +33,7 @@ import h5py
 import numpy as np
 import torch
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import rows
 from gnc_cli import compare, measure
@@ -41,7 +41,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_code
 from gnc_cli.training.run_folder import read_checkpoint
 
-ROWS = WORK / "kills.jsonl"
+ROWS = MEASURED / "kills.jsonl"
 _SLOWEST = 600.0
 """Seconds after which a next run hangs."""
 _LEAVING = 15.0
@@ -112,7 +112,7 @@ def run(total: int, commands: dict[str, Command]) -> None:
     """Kill these commands in turn, until there are so many rows with a kill."""
     kept = [row for row in rows(ROWS) if row["command"] in commands]
     tries, done = len(kept), sum(row["killed"] for row in kept)
-    ROWS.parent.mkdir(exist_ok=True)
+    ROWS.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         whole: dict[str, Whole] = {}
         while done < total:
@@ -399,7 +399,7 @@ def section(kept: list[Row], where: str) -> str:
     ]
     return "\n\n".join(
         [
-            "### Kills",
+            "## Killed commands",
             f"Machine: {where}. SIGKILL to one process: `benchmarks.faults.kills`. Half of the "
             "kills come within milliseconds of a change in the command's folder, half anywhere in "
             "its life. Lost: seconds from the last row, checkpoint or saved state to the kill, "

@@ -12,7 +12,7 @@ is a real one; its file system is filled but for 4 to 256 KB:
 
     mount -t tmpfs -o size=64m tmpfs DIR
 
-Rows are in benchmarks/work/sequences.jsonl, one per part.
+Rows are in work/VERSION/sequences.jsonl, one per part.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import rows
 from tests.faults.sequences import Fault, Longer, search
 
-ROWS = WORK / "sequences.jsonl"
+ROWS = MEASURED / "sequences.jsonl"
 _PART = 50
 """Sequences of one row."""
 
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 def run(count: int, disk: Path | None) -> None:
     """Run sequences, until there are so many with earlier ones."""
-    ROWS.parent.mkdir(exist_ok=True)
+    ROWS.parent.mkdir(parents=True, exist_ok=True)
     while (done := sum(row["sequences"] for row in rows(ROWS))) < count:
         earlier = rows(ROWS)
         known = {find["kind"] for row in earlier for find in row["finds"]}
@@ -81,7 +81,7 @@ def section(kept: list[Row], where: str) -> str:
     stories = {find["kind"]: find["story"] for row in kept for find in row["finds"]}
     ends = sorted((name for name in counts if name.startswith("exit ")), key=lambda n: -counts[n])
     parts = [
-        "### Sequences of commands",
+        "## Sequences of commands",
         f"Machine: {where}. Commands one after another in one folder, their files damaged, links, "
         "foreign files and read-only folders in between, and each of them under a signal at a "
         "drawn line, a full disk, few open files or little memory: `benchmarks.faults.sequences`. "

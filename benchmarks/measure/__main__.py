@@ -3,7 +3,7 @@
     python -m benchmarks.measure moments decisions gnc2 recipe large   # on a quiet machine
     python -m benchmarks.measure report
 
-Each part runs its own module; what it printed is kept in benchmarks/work/measure.json, so that
+Each part runs its own module; what it printed is kept in work/VERSION/measure.json, so that
 parts can be run one by one. `report` writes the section between the markers of RESULTS.md.
 """
 
@@ -11,10 +11,10 @@ import json
 import subprocess
 import sys
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, write_section
 
-KEPT = WORK / "measure.json"
+KEPT = MEASURED / "measure.json"
 PARTS = {
     "plain": ["plain"],
     "start": ["plain", "--start"],
@@ -58,7 +58,7 @@ def run(part: str) -> None:
     done = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE)
     print(done.stdout)
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    KEPT.parent.mkdir(exist_ok=True)
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
     KEPT.write_text(json.dumps(kept | {part: done.stdout.strip()}))
 
 

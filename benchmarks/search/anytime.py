@@ -15,7 +15,7 @@
 
 Quality is the certified lower end of rho_one_vs_rest. The clock of the last two starts after their
 imports and stops for their certificates, that of gnc's process does neither. Rows are kept in
-benchmarks/work/anytime.jsonl; a run that is there already is not repeated.
+work/VERSION/anytime.jsonl; a run that is there already is not repeated.
 """
 
 import argparse
@@ -29,12 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import keep, measure, rows
 from benchmarks.search.paper_recipe import paper_recipe
 
-ROWS = WORK / "anytime.jsonl"
+ROWS = MEASURED / "anytime.jsonl"
 PAIRS = [(10, 100), (3, 50), (5, 43), (8, 120), (24, 500), (64, 5000)]
 LIMITS = [1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0]
 METHODS = ["gnc", "pymanopt", "paper"]

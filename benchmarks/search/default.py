@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import keep, measure, rows
 from gnc_cli import bounds
 from gnc_cli.known_codes.best import best
 
-ROWS = WORK / "default.jsonl"
+ROWS = MEASURED / "default.jsonl"
 _LARGEST = 600
 _TIE = 1e-6
 """Shares of the distance that are no loss."""
@@ -95,7 +95,7 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
         lines.append([f"({d}, {K})", f"{limit:g}", str(seed), f"{lower:.6f}", *shown, origin])
     return "\n\n".join(
         [
-            "## The default beside descent",
+            "## The default compared with descent",
             f"Machine: {where}. Pairs drawn by `benchmarks.search.default`; one worker. Loss: "
             "share of the distance by which the default is below descent with the same seed. "
             "Behind: share by which the lower end of `gnc bounds` is below the better one.",

@@ -5,7 +5,7 @@
 
 Whole processes with a limit of a minute, certificate included, nothing written but where a row
 says so. The upper end is that of `gnc bounds`; the gap is the distance of the ends in % of it.
-Rows are added to benchmarks/work/engineers.jsonl; the table goes into RESULTS.md between its
+Rows are added to work/VERSION/engineers.jsonl; the table goes into RESULTS.md between its
 markers.
 """
 
@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, write_section
 from gnc_cli import bounds
 
-ROWS = WORK / "engineers.jsonl"
+ROWS = MEASURED / "engineers.jsonl"
 DIMS = (64, 128, 256, 512, 768, 1024)
 SIZES = (1_000, 10_000, 50_257, 85_742, 128_256, 360_232, 1_000_000)
 """Among them the identities of MS1MV2 and Glint360K, and the tokens of GPT-2 and Llama 3."""
@@ -87,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dims", nargs="*", type=int, default=DIMS)
     dims = parser.parse_args().dims
-    ROWS.parent.mkdir(exist_ok=True)
+    ROWS.parent.mkdir(parents=True, exist_ok=True)
     pairs = [(d, K, False) for d in dims for K in SIZES]
     for d, K, written in pairs + [(d, K, True) for d, K in WRITTEN if d in dims]:
         row = measure(d, K, written)

@@ -27,12 +27,12 @@ from hashlib import sha256
 from statistics import median
 from typing import Any
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import best_known, keep, measure, rows
 from gnc_cli.parsing import integers
 
-ROWS = WORK / "held_out.jsonl"
+ROWS = MEASURED / "held_out.jsonl"
 HIT = 1e-9
 GROUPS = {"d = 3": range(3, 4), "d = 4..8": range(4, 9), "d >= 9": range(9, 100)}
 _MOST_ON_SPHERE = 130

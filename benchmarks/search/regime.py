@@ -4,37 +4,37 @@
     python -m benchmarks.search.regime report
 
 One run per pair and time limit, with one worker and the default method, as a user would start it.
-Rows are kept in benchmarks/work/regime.jsonl; a case that is there already is not run again.
+Rows are kept in work/VERSION/regime.jsonl; a case that is there already is not run again.
 `report` writes the section between the markers of benchmarks/RESULTS.md.
 """
 
 import argparse
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import keep, measure, rows
 
 PAIRS = ["64,200", "100,300", "128,500", "256,600", "256,1000", "512,1500", "768,2000"]
-MEASURED = WORK / "regime.jsonl"
+ROWS = MEASURED / "regime.jsonl"
 
 
 def run(pairs: list[str], times: list[int]) -> None:
     """Run what is not there yet."""
-    done = {row["case"] for row in rows(MEASURED)}
+    done = {row["case"] for row in rows(ROWS)}
     for seconds in times:
         for pair in pairs:
             d, K = pair.split(",")
             case = f"({d}, {K}), {seconds} s"
             if case not in done:
                 options = ["--d", d, "--K", K, "--time-limit", str(seconds), "--workers", "1"]
-                keep({"case": case, "seconds": seconds, **measure(options)}, MEASURED)
+                keep({"case": case, "seconds": seconds, **measure(options)}, ROWS)
 
 
 def section() -> str:
     """Return the Markdown of all rows: distances, their share of the proved upper end, origins."""
     lines = []
     for row in sorted(
-        (row for row in rows(MEASURED) if "result" in row),
+        (row for row in rows(ROWS) if "result" in row),
         key=lambda row: (row["result"]["d"], row["result"]["K"], row["seconds"]),
     ):
         result, upper = row["result"], row["result"]["optimum"]["upper"]

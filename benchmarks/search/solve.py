@@ -4,19 +4,19 @@
     python -m benchmarks.search.solve report
 
 Each case runs the command as a user would (a process of its own), so start-up counts. Rows are kept
-in benchmarks/work/solve.jsonl; a case that is there already is not run again. `report` writes the
+in work/VERSION/solve.jsonl; a case that is there already is not run again. `report` writes the
 section between the markers of benchmarks/RESULTS.md.
 """
 
 import argparse
 from typing import Any
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, table, write_section
 from benchmarks.runs import best_known, keep, measure, rows
 
 Row = dict[str, Any]
-ROWS = WORK / "solve.jsonl"
+ROWS = MEASURED / "solve.jsonl"
 _HIT = 1e-9
 NAMED = [(4, 24), (4, 120), (5, 16), (5, 43), (6, 27), (7, 56), (8, 240), (5, 41), (6, 86)]
 

@@ -4,7 +4,7 @@
     python -m benchmarks.training.train report
 
 Every part trains networks from seeds, two at a time on a thread each, `speed` one alone; what they
-find is kept in benchmarks/work/train.json. `report` writes the section of RESULTS.md.
+find is kept in work/VERSION/train.json. `report` writes the section of RESULTS.md.
 """
 
 import json
@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED, WORK
 from benchmarks.report import machine, table, write_section
 
-KEPT = WORK / "train.json"
+KEPT = MEASURED / "train.json"
 TAUS = [1.0, 1 / 5, 1 / 7, 0.1, 0.05]
 SEEDS = [0, 1, 2]
 SETTING = {"classes": 100, "feature_dim": 10, "measure_every": 10}
@@ -430,7 +430,7 @@ def main() -> None:
             write_section("train", report(kept))
             continue
         kept[word] = parts[word]()
-        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
         KEPT.write_text(json.dumps(kept))
 
 

@@ -7,7 +7,7 @@
     python -m benchmarks.training.paper show
 
 Each run is a process `gnc train ... --json` on one thread (figure B.2: `gnc solve`), or on a GPU
-with all cores, which draw and measure. Rows are kept in benchmarks/work/paper.jsonl; a run that is
+with all cores, which draw and measure. Rows are kept in work/VERSION/paper.jsonl; a run that is
 there already is not repeated, one that was cut or failed starts anew.
 """
 
@@ -23,14 +23,14 @@ from typing import Any
 
 import h5py
 
-from benchmarks.paths import WORK
+from benchmarks.paths import MEASURED
 from benchmarks.report import machine, write_section
 from benchmarks.runs import rows
 from benchmarks.training.paper.figures import BEFORE, FIGURES, FONTS, Case, cases
 from benchmarks.training.paper.pictures import draw
 from benchmarks.training.paper.tables import section
 
-ROWS = WORK / "paper.jsonl"
+ROWS = MEASURED / "paper.jsonl"
 PACKAGES = (
     "The images are in Debian's packages dataset-fashion-mnist, and fonts-nanum fonts-unfonts-core "
     "fonts-unfonts-extra fonts-baekmuk (--fonts DIR where they lie elsewhere)."
@@ -67,7 +67,7 @@ def run(figures: list[str], fonts: Path, most: float) -> None:
             except subprocess.CalledProcessError as error:
                 print(f"{case.case}: exit {error.returncode}: {error.stderr}{PACKAGES}", flush=True)
                 continue
-            ROWS.parent.mkdir(exist_ok=True)
+            ROWS.parent.mkdir(parents=True, exist_ok=True)
             with ROWS.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             print(

@@ -21,7 +21,7 @@ def groups(kept: list[Row], figure: str) -> dict[str, list[Row]]:
 def section(kept: list[Row], where: str) -> str:
     """Markdown of all figures, those without a run named with their command."""
     said = [
-        "## The paper's figures on real images",
+        "## Real images: the paper's figures",
         f"Machine: {where}; one thread per run. Each line is the mean over its seeds with the "
         "smallest and largest. `docs/paper-figures.md` sets them beside the paper.",
     ]
