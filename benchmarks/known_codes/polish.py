@@ -33,7 +33,7 @@ from gnc_cli.codes.description import Jamming
 from gnc_cli.codes.invariants import UnexaminedError, rigidity
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise, retracted
 from gnc_cli.geometry.gram import max_cosine
-from gnc_cli.geometry.polish import NEAR
+from gnc_cli.geometry.polish import WARM_FIRST_GAP
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
 from gnc_cli.known_codes.table import data_folder, numerical_codes
@@ -90,7 +90,7 @@ def near_end(W: np.ndarray, deadline: Deadline) -> np.ndarray:
     """Where the interior point ends from a barrier that is nearly gone."""
     problem = Tammes(free(W.shape[1], len(W)))
     start = Candidate(problem.value(W), W)
-    return polish_candidate(problem, start, deadline, first_gap=NEAR).whole
+    return polish_candidate(problem, start, deadline, first_gap=WARM_FIRST_GAP).whole
 
 
 def flat_end(W: np.ndarray, deadline: Deadline, gap: float = _FIRST[0]) -> np.ndarray:
