@@ -30,7 +30,11 @@ class Section:
 
 _PRINTED = "prints its table, which is copied"
 SECTIONS = (
-    Section("Search", (), "runs by hand"),
+    Section(
+        "Search",
+        ("search.processor_time roots 30", "search.processor_time larger 60"),
+        _PRINTED,
+    ),
     Section("gnc solve", ("search.solve run softmax tammes3 tammes large", "search.solve report")),
     Section("Quality against time", ("search.anytime run --seeds 5", "search.anytime report")),
     Section(
