@@ -165,8 +165,8 @@ def descend_batch(
     images = parametrisation.images
     images = None if images is None else images.astype(np.float32)
     begin, seconds, length = deadline.elapsed, deadline.remaining, _LENGTH * starts.shape[2] ** 0.5
-    first, middle = np.log(sharpness), np.log(_RANKED_FROM * end)
-    second_half = np.log([_RANKED_FROM * end, end, sharpening * end])
+    first, last = np.log(sharpness), np.log(end)
+    middle = np.maximum(first, last + np.log(_RANKED_FROM))
     tail = _TAIL if sharpening > 1.0 else 0.0
     momentum, size = np.zeros_like(rows), np.zeros_like(rows[..., :1])
     count, share, num_ends = 0, 0.0, -(-len(starts) // starts_per_end)
@@ -175,11 +175,12 @@ def descend_batch(
             values = estimates(parametrisation, rows, _RANKED_FROM * end)
             best = np.argsort(values, kind="stable")[:num_ends]
             numbers, rows, momentum, size = numbers[best], rows[best], momentum[best], size[best]
-        if share < _HALF:
-            beta = np.exp(first + (middle - first) * share / _HALF)[numbers]
-        else:
-            sharper = np.exp(np.interp(share, (_HALF, 1.0 - tail, 1.0), second_half))
-            beta = np.full(len(numbers), sharper)
+        rise = np.interp(share, (0.0, _HALF), (0.0, 1.0))
+        second_rise = np.interp(share, (_HALF, 1.0 - tail), (0.0, 1.0))
+        log_beta = first + (middle - first) * rise + (last - middle) * second_rise
+        if share > 1.0 - tail:
+            log_beta = log_beta + np.log(sharpening) * (share - 1.0 + tail) / tail
+        beta = np.exp(log_beta[numbers])
         beta = beta.astype(np.float32)[:, None, None]
         codes, _, weights = _weights(parametrisation, images, rows, beta)
         gradient = weights @ codes / weights.sum(axis=(1, 2), keepdims=True)

@@ -328,6 +328,7 @@ def _algebra(work: _Work) -> TaskResult:
         _SCREENING_END / scale,
         _SCREENING_STEPS,
         work.deadline,
+        starts_per_end=1,
     )
     work.steps += steps
     distinct = {round(end.value, 9): end for end in reversed(ends)}  # equal ones are congruent

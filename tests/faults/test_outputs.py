@@ -128,7 +128,7 @@ CASES = [
         "train --config a.toml --force",
         lambda: (os.mkdir("mine"), put("a.toml", 'out = "mine"\n')()),
         3,
-        "'mine', which exists; to go on",
+        "'mine', which exists; to continue",
     ),
     Case(
         "train --config a.toml --force",

@@ -79,7 +79,7 @@ SURROUNDINGS = [
     Around(SHORT, "", 6, "300 MB of address space", {}, (resource.RLIMIT_AS, 300_000_000)),
     Around(SHORT, "", 2, "SOURCE_DATE_EPOCH is 'abc'", {"SOURCE_DATE_EPOCH": "abc"}),
     Around(
-        "solve --d 3 --K 8 --method descent --restarts 1 --out a.h5",
+        "solve --d 4 --K 2900 --method descent --steps 1 --out a.h5",
         "",
         6,
         "geoopt needs docstrings",
@@ -178,7 +178,7 @@ def test_a_bug_stays_one(gnc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ("torch", "measure features.pt"),
         ("torch", "compare features.pt"),
         ("torch", "solve --d 3 --K 4 --out code.pt"),
-        ("geoopt", "solve --d 5 --K 13 --method descent --restarts 1 --workers 1"),
+        ("geoopt", "solve --d 4 --K 2900 --method descent --steps 1"),
         ("matplotlib", "solve --d 3 --K 4 --plot code.png"),
     ],
 )

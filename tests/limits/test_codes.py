@@ -62,7 +62,7 @@ def test_known_codes_of_more_points_count() -> None:
     [
         (512, 10_000, 23 / 24, "--d 512 --K 10000 --construction unitary-23-section"),
         (64, 10**5, 0.75, "--d 64 --K 100000 --construction delsarte-goethals-6"),
-        (512, 10**6, 8 / 9, "--d 512 --K 1000000 --construction bch3-9-shortened-8"),
+        (512, 10**6, 29 / 32, "--d 512 --K 1000000 --construction reed-solomon-32-32-4"),
         (128, 10**6, 16 / 21, "--d 128 --K 1000000 --construction bch3-7-shortened-2"),
         (12_288, 356_278, 0.99, "--d 12288 --K 356278"),
         (10**5, 10**6, 256 / 257, "--d 100000 --K 1000000"),

@@ -86,7 +86,7 @@ def test_points_outside_the_core_stay_free() -> None:
     [
         (normalise(np.random.default_rng(0).standard_normal((9, 3))), "motions"),
         (np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0.6, 0.8]]), "motions"),
-        (stored(4, 66), "motions"),
+        (stored(4, 77), "motions"),
         (np.array([[1.0, 0, 0], [1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), "motions"),
     ],
     ids=["random", "five points", "second order", "equal points"],

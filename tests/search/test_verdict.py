@@ -46,7 +46,7 @@ KNOWN = BestKnown(
 def beside(known: BestKnown | None, cosine: float, problem: str = "softmax") -> Any:
     """A code of (10, 500) whose one-vs-rest distance is one half."""
     instance = Instance(d=10, K=500, problem=problem)
-    vars(instance)["known"] = known
+    vars(instance)["best_known"] = known
     return judge(instance, np.ones((2, 1)), cosine, Bracket(0.5, 0.5))
 
 
