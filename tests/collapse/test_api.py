@@ -506,7 +506,7 @@ def test_snapshots_find_their_own_training_set(tmp_path: Path) -> None:
         )
         assert row.gnc1 == own.gnc1
     lacking = save_run(tmp_path / "more.h5", (9,))
-    with pytest.raises(DataError, match="has 0 training sets of the epoch"):
+    with pytest.raises(DataError, match="has 0 training sets of the measured epoch"):
         measure_series(lacking, means_from=train)
 
 

@@ -279,6 +279,6 @@ def test_an_index_that_leaves_its_folder(tmp_path: Path) -> None:
     ):
         index.write_text(json.dumps({"weight_map": {"weight": target}}))
         message = refusal(index)
-        assert "its own folder" in message
+        assert "in its folder" in message
     index.write_text(json.dumps({"weight_map": {"weight": "m.safetensors"}}))
     assert "missing" in refusal(index)

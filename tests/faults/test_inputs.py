@@ -117,7 +117,7 @@ NAMES = [
         for kind, said in (
             ("folder", "does not exist; write folder:PATH"),
             ("glyphs", "is not a folder"),
-            ("idx", "is no folder; write idx:DIR"),
+            ("idx", "is not a folder; write idx:DIR"),
             ("cifar10", "File name too long"),
             ("npz", "File name too long"),
         )
