@@ -112,7 +112,7 @@ def row(d: int, K: int) -> Row:
         "rattlers": entry and entry.rattlers,
         "contacts": entry and entry.contacts,
         "build": known.how or next(builders, None),
-        "coordinates": coordinates(known.d, known.K),
+        "coordinates": None if known.kind == "construction" else coordinates(known.d, known.K),
         "certificate": certificate and f"certificates/{certificate}",
         "claimed_cosine": claim and claim.figure,
         "claimed_by": claim and claim.source,
