@@ -14,7 +14,7 @@ descents without given rows on the CPU.
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -162,8 +162,11 @@ def descend_batch(
         The ends of the starts that were continued, best first; the number of steps of all starts.
     """
     numbers, rows = np.arange(len(starts)), starts.astype(np.float32)
-    images = parametrisation.images
-    images = None if images is None else images.astype(np.float32)
+    single = replace(
+        parametrisation,
+        images=_float32(parametrisation.images),
+        projections=_float32(parametrisation.projections),
+    )
     begin, seconds, length = deadline.elapsed, deadline.remaining, _LENGTH * starts.shape[2] ** 0.5
     first, last = np.log(sharpness), np.log(end)
     middle = np.maximum(first, last + np.log(_RANKED_FROM))
@@ -182,9 +185,9 @@ def descend_batch(
             log_beta = log_beta + np.log(sharpening) * (share - 1.0 + tail) / tail
         beta = np.exp(log_beta[numbers])
         beta = beta.astype(np.float32)[:, None, None]
-        codes, _, weights = _weights(parametrisation, images, rows, beta)
+        codes, _, weights = _weights(single, rows, beta)
         gradient = weights @ codes / weights.sum(axis=(1, 2), keepdims=True)
-        gradient = _tangent(rows, _projected(parametrisation, gradient))
+        gradient = _tangent(rows, _projected(single, gradient))
         momentum += (1.0 - _MOMENT) * (gradient - momentum)
         size += (1.0 - _MOMENT) * ((gradient**2).sum(axis=-1, keepdims=True) - size)
         count += 1
@@ -198,12 +201,15 @@ def descend_batch(
     return [End(int(numbers[i]), rows[i], float(values[i])) for i in order], count * len(starts)
 
 
+def _float32(matrices: np.ndarray | None) -> np.ndarray | None:
+    return None if matrices is None else matrices.astype(np.float32)
+
+
 def _projected(parametrisation: Parametrisation, vectors: np.ndarray) -> np.ndarray:
     """Return vectors (R, M, d) at the unknown rows, projected to the space of each row."""
     if parametrisation.projections is None:
         return vectors
-    projections = parametrisation.projections.astype(vectors.dtype)
-    return np.asarray((projections @ vectors.transpose(1, 2, 0)).transpose(2, 0, 1))
+    return np.asarray((parametrisation.projections @ vectors.transpose(1, 2, 0)).transpose(2, 0, 1))
 
 
 def _tangent(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -218,7 +224,7 @@ def step_seconds(d: int, rows: int, K: int, starts: int = 1) -> float:
 
 
 def _weights(
-    parametrisation: Parametrisation, images: np.ndarray | None, rows: np.ndarray, beta: Any
+    parametrisation: Parametrisation, rows: np.ndarray, beta: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return codes (R, K, d) of unknown rows (R, M, d), their largest cosines, and pairs' weights.
 
@@ -226,9 +232,9 @@ def _weights(
     0 for a row with itself.
     """
     codes = rows
-    if images is not None:
+    if parametrisation.images is not None:
         orbits = rows[:, parametrisation.source].transpose(1, 2, 0)
-        codes = np.ascontiguousarray((images @ orbits).transpose(2, 0, 1))
+        codes = np.ascontiguousarray((parametrisation.images @ orbits).transpose(2, 0, 1))
     weights = rows @ codes.transpose(0, 2, 1)
     selves = np.arange(rows.shape[1]), parametrisation.representatives
     weights[:, *selves] = -2.0
@@ -249,9 +255,7 @@ def smoothed_cosine(
     """Return the smoothed largest cosine of unknown rows (M, d), with its Euclidean gradient."""
 
     def value_and_gradient(rows: np.ndarray) -> tuple[float, np.ndarray]:
-        (code,), top, (weights,) = _weights(
-            parametrisation, parametrisation.images, rows[None], beta
-        )
+        (code,), top, (weights,) = _weights(parametrisation, rows[None], beta)
         total = float(weights.sum())
         # Each pair counts for both of its rows, and the images of a row move with it.
         gradient = (2.0 / total) * (weights @ code)
@@ -267,6 +271,6 @@ def estimates(parametrisation: Parametrisation, rows: np.ndarray, beta: float) -
     They estimate the largest cosines of the basins that a descent to this sharpness has reached.
     """
     rows = rows.astype(np.float64)
-    codes, _, weights = _weights(parametrisation, parametrisation.images, rows, beta)
+    codes, _, weights = _weights(parametrisation, rows, beta)
     cosines = rows @ codes.transpose(0, 2, 1)
     return np.asarray((weights * cosines).sum(axis=(1, 2)) / weights.sum(axis=(1, 2)))
