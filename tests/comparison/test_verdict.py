@@ -1,7 +1,6 @@
 """The verdict on a code: `comparison.verdict`."""
 
 from dataclasses import replace
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,19 +12,8 @@ from gnc_cli.comparison.verdict import advice, passes, verdict
 from gnc_cli.known_codes.best import BestKnown, best
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import ComparisonStatus
+from tests.known_codes.test_verdict import KNOWN
 
-KNOWN = BestKnown(
-    max_cosine=0.5,
-    figure="1/2",
-    source="a table",
-    proven=False,
-    kind="table",
-    d=3,
-    K=24,
-    date="2026-10",
-    exact=Fraction(1, 2),
-    rounding=1e-13,
-)
 OURS = TableStamp(286, "2026-10", "e2cd", current=False)
 THEIRS = TableStamp(30000, "2026-11-21", "beef", current=True)
 
