@@ -45,7 +45,8 @@ def read_at(file: IO[bytes], buffer: Any, offset: int) -> int:
     second time.
     """
     if hasattr(os, "preadv"):
-        return os.preadv(file.fileno(), [buffer], offset)
+        count: int = os.preadv(file.fileno(), [buffer], offset)
+        return count
     with open(file.name, "rb") as copy:
         copy.seek(offset)
         return copy.readinto(buffer)
