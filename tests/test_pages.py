@@ -145,7 +145,7 @@ def test_what_has_no_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DataError, match="features with labels"):
         measure(weights=np.eye(4), plot=page)
     monkeypatch.setattr("gnc_cli.io.arguments.find_spec", lambda name: None)
-    with pytest.raises(UnavailableError, match="viewer"):
+    with pytest.raises(UnavailableError, match="x.html. needs plotly; pip install plotly"):
         solve(3, 4, plot=page)
     assert not page.exists()
 

@@ -197,7 +197,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         package, step = _NEEDS.get(suffix, ("numpy", ""))
         if find_spec(package) is None:
             raise UnavailableError(
-                f"{spelled(name)} {value!r} needs {package}; pip install {package}, or {step}"
+                f"{spelled(name)} {str(value)!r} needs {package}; pip install {package}, or {step}"
             )
     inputs = {p.label(n): values[n] for n, p in parameters.items() if p.reads and n in values}
     check_apart({spelled(name): value for name, value in outputs.items()}, inputs)
