@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import MOST_ENTRIES, WORDS, Catalogue, Entry, translated
+from gnc_cli.io.catalogue import MAX_ENTRIES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.code import CodeFile, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
 from gnc_cli.io.inputs import excess, file_size, open_input, read_json
@@ -143,8 +143,8 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 f"in a file of {size}"
             )
         header = json.loads(file.read(length))
-        if not isinstance(header, dict) or len(header) > MOST_ENTRIES:
-            raise ValueError(f"its header is not a dictionary of at most {MOST_ENTRIES:,} tensors")
+        if not isinstance(header, dict) or len(header) > MAX_ENTRIES:
+            raise ValueError(f"its header is not a dictionary of at most {MAX_ENTRIES:,} tensors")
         attrs = {str(key): value for key, value in dict(header.pop("__metadata__", {})).items()}
         entries = {name: _tensor(file, item, 8 + length, size) for name, item in header.items()}
     yield Catalogue(path, entries, attrs)

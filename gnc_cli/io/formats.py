@@ -27,7 +27,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, import_extra
 from gnc_cli.io.array_files import fvecs, mat, npy, npz, safetensors, shards
-from gnc_cli.io.catalogue import MOST_ENTRIES, WORDS, Catalogue, Entry, label_column, translated
+from gnc_cli.io.catalogue import MAX_ENTRIES, WORDS, Catalogue, Entry, label_column, translated
 from gnc_cli.io.hdf5 import open_hdf5
 from gnc_cli.io.inputs import (
     GZIP_SIGNATURE,
@@ -98,8 +98,8 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     entry = partial(
         _entry, types=pyarrow.types, N=N, size=size, scan=scan, declared=declared, lock=lock
     )
-    fields = list(schema)[:MOST_ENTRIES]
-    listed.entries.update((f.name, entry(listed.where(f.name), [f])) for f in fields)
+    fields = list(schema)[:MAX_ENTRIES]
+    listed.entries.update((f.name, entry(listed.location(f.name), [f])) for f in fields)
     label = label_column(schema.names)
     numbers = [
         field
@@ -112,7 +112,7 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
         name = "table" if label is None else "features"
         names = quote(", ".join(field.name for field in numbers))
         note = f"{len(numbers)} columns of numbers: {names}"
-        listed.entries[name] = replace(entry(listed.where(name), numbers), note=note)
+        listed.entries[name] = replace(entry(listed.location(name), numbers), note=note)
         if label is not None:
             listed.entries["labels"] = listed.entries[label]
     return listed

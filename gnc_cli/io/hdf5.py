@@ -27,7 +27,7 @@ from gnc_cli.io.array_files import MATLAB_NUMBERS, matlab_refusal, without_singl
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import (
     GROUP,
-    MOST_ENTRIES,
+    MAX_ENTRIES,
     WORDS,
     Catalogue,
     Entry,
@@ -110,18 +110,18 @@ def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
         for name in names
         if "/" not in name and (place or epoch_or_step(name))
     }
-    if len(attrs) * len(snapshots) > 10 * MOST_ENTRIES:
+    if len(attrs) * len(snapshots) > 10 * MAX_ENTRIES:
         raise DataError(
             f"{path!r} has {len(attrs):,} attributes, and {len(snapshots):,} snapshots, which each "
             "have all of these; copy the snapshots into a file with fewer attributes"
         )
     state = _attributes(h5["state"], size, count) if "state" in groups else None
 
-    def attributes_of(group: str) -> dict[str, Any]:
+    def read_attributes(group: str) -> dict[str, Any]:
         with fatal_signals(), translated(path, "HDF5"):
             return _attributes(h5[group], size, count)
 
-    return Catalogue(path, entries, attrs, snapshots, place, attributes_of, state)
+    return Catalogue(path, entries, attrs, snapshots, place, read_attributes, state)
 
 
 def _counter(path: str, size: int) -> Callable[[int], None]:
@@ -132,10 +132,10 @@ def _counter(path: str, size: int) -> Callable[[int], None]:
         nonlocal objects, bytes_read
         objects, bytes_read = objects + 1, bytes_read + length
         late = objects % 100 == 0 and time.thread_time() > end  # the clock itself takes time
-        if late or objects > MOST_ENTRIES or bytes_read > size:
+        if late or objects > MAX_ENTRIES or bytes_read > size:
             raise DataError(
                 f"{path!r} has too much to list: {objects:,} groups, datasets and attributes, "
-                f"{bytes_read:,} bytes of these, so far; the limits are {MOST_ENTRIES:,}, the size "
+                f"{bytes_read:,} bytes of these, so far; the limits are {MAX_ENTRIES:,}, the size "
                 f"of the file, and {_LISTING_SECONDS:g} s; copy what you need into another file"
             )
 

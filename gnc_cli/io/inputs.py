@@ -40,7 +40,7 @@ def memory_limit() -> int:
     return total_memory() // 2
 
 
-def most_unpacked(stored: int) -> int:
+def max_unpacked_bytes(stored: int) -> int:
     """Return an upper estimate of the bytes that `stored` bytes of real data unpack to.
 
     Deflate can unpack to a thousand times the size, as in a bomb of zeros.
@@ -56,7 +56,7 @@ def excess(declared: int, stored: int) -> str | None:
     >>> excess(1 << 40, 1000)
     'declares 1,099,511,627,776 bytes, of which 1,000 are stored: more than is unpacked'
     """
-    if declared <= most_unpacked(stored):
+    if declared <= max_unpacked_bytes(stored):
         return None
     return f"declares {declared:,} bytes, of which {stored:,} are stored: more than is unpacked"
 

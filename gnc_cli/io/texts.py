@@ -31,7 +31,7 @@ from gnc_cli.io.catalogue import (
     label_columns,
     translated,
 )
-from gnc_cli.io.inputs import excess, file_size, memory_limit, most_unpacked, pieces
+from gnc_cli.io.inputs import excess, file_size, max_unpacked_bytes, memory_limit, pieces
 from gnc_cli.parsing import DECIMAL, EXPRESSION_MARKS, nearest_float, quote
 
 _MOST_EXACT = 4_000_000
@@ -322,7 +322,7 @@ def gz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             f"{path!r} is packed by gzip, and no {', '.join(TEXTS)} by its name; unpack it: gunzip "
             f"{path}"
         )
-    most = min(most_unpacked(file_size(file)), memory_limit() // 8)
+    most = min(max_unpacked_bytes(file_size(file)), memory_limit() // 8)
     with translated(path, "gzip"), gzip.GzipFile(fileobj=file) as packed:
         text = io.BytesIO(packed.read(most + 1))
     if text.getbuffer().nbytes > most:
