@@ -58,7 +58,7 @@ def test_attributes_of_every_plain_kind_are_read(tmp_path: Path) -> None:
         assert catalogue.attrs == plain | {"e": (0, 1, 2), "f": ("x", "y"), "bytes": "z"}
 
 
-@pytest.mark.parametrize("limit", ["MAX_ENTRIES", "_LISTING_SECONDS"])
+@pytest.mark.parametrize("limit", ["MAX_ENTRIES", "_MAX_LISTING_SECONDS"])
 def test_a_limit_of_the_listing_is_named(
     limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
