@@ -37,7 +37,7 @@ from gnc_cli.io.inputs import (
     open_input,
     read_json,
 )
-from gnc_cli.io.texts import TEXTS, gz, off
+from gnc_cli.io.texts import TEXTS, gz, off_points
 from gnc_cli.io.torch_file import tensors
 from gnc_cli.parsing import quote
 
@@ -417,7 +417,7 @@ FORMATS: dict[str, Reader] = {
     **TEXTS,
     ".gz": gz,
     ".fvecs": fvecs,
-    ".off": off,
+    ".off": off_points,
     ".parquet": table_columns,
     ".arrow": table_columns,
     ".feather": table_columns,

@@ -25,7 +25,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NAMES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.inputs import excess, file_size
-from gnc_cli.io.texts import listed_values
+from gnc_cli.io.texts import values_entry
 from gnc_cli.parsing import quote
 
 _MOST_ITEMS = 1_000_000
@@ -483,7 +483,7 @@ def _joined(name: str, parts: Any) -> Entry | None:
 
     if len(parts) and all(type(part) in (*_PLAIN, bool) for part in parts):
         texts = any(type(part) is str for part in parts)
-        column = listed_values([*map(str, parts)] if texts else parts)
+        column = values_entry([*map(str, parts)] if texts else parts)
         return None if column.problem or (name and name not in _BATCHED) else column
     if not all(isinstance(part, (torch.Tensor, _Array)) for part in parts):
         return None
