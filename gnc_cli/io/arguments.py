@@ -117,8 +117,9 @@ def _read(
         from gnc_cli.io.catalogue import NAMES
 
         roles = [role for role, tiers in NAMES.items() if unknown in sum(tiers, ())]
-        matches = [role for role in roles if role in signature.parameters]
-        matches = matches or get_close_matches(unknown, signature.parameters, 1)
+        matches = [role for role in roles if role in signature.parameters] or get_close_matches(
+            unknown, signature.parameters, 1
+        )
         hint = f"did you mean {matches[0]}?" if matches else f"see help({function})"
         raise UsageError(f"{function}() has no argument {unknown!r}; {hint}")
     names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]

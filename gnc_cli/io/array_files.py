@@ -54,8 +54,9 @@ _MAX_HEADER_BYTES = 20_000_000
 
 It is parsed as a whole.
 """
-MATLAB_NUMBERS = {"double": "float64", "single": "float32", "logical": "uint8"}
-MATLAB_NUMBERS |= {name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")}
+MATLAB_NUMBERS = {"double": "float64", "single": "float32", "logical": "uint8"} | {
+    name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")
+}
 """Dtypes of the number classes of MATLAB."""
 
 

@@ -209,12 +209,15 @@ def _list_objects(
             path = prefix + stored.decode(errors="backslashreplace")
             link = group.id.links.get_info(stored)
             if len(path) > _MAX_PATH_LETTERS:
-                problem = f"has a path of {len(path):,} letters, more than {_MAX_PATH_LETTERS:,}"
-                entries[path[:_MAX_PATH_LETTERS]] = Entry.refused(problem, "rename it")
+                entries[path[:_MAX_PATH_LETTERS]] = Entry.refused(
+                    f"has a path of {len(path):,} letters, more than {_MAX_PATH_LETTERS:,}",
+                    "rename it",
+                )
             elif link.type == h5py.h5l.TYPE_EXTERNAL:
                 target = quote(group.get(name, getlink=True).filename)
-                problem = f"is a link to another file, {target}, and is refused"
-                entries[path] = Entry.refused(problem)
+                entries[path] = Entry.refused(
+                    f"is a link to another file, {target}, and is refused"
+                )
             elif link.type == h5py.h5l.TYPE_SOFT:
                 target = group.get(name, getlink=True).path
                 links[path] = ("" if target.startswith("/") else prefix) + target.strip("/")

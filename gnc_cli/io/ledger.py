@@ -214,7 +214,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
             while line := file.readline(_MAX_LINE_BYTES):
                 end += len(line)
                 begins_as_row = line[: len(self._head)] == self._head[: len(line)]
-                complete = line.endswith(b"\n") or len(line) == _MAX_LINE_BYTES or _is_json(line)
+                complete = line.endswith(b"\n") or len(line) == _MAX_LINE_BYTES or _parse_json(line)
                 if begins_as_row and not complete and self.rows:
                     return  # an incomplete last row
                 self.rows.append(self._row(len(self.rows) + 1, line))
@@ -240,7 +240,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
 
     def _parse(self, line: bytes) -> tuple[_Row, dict[str, Any]]:
         """Return the row of a line and its options; raise ValueError for other lines."""
-        row = json.loads(line) if _is_json(line) else None
+        row = _parse_json(line)
         options = row.pop("options", None) if self._stores_options and isinstance(row, dict) else {}
         if not isinstance(row, dict) or not isinstance(options, dict):
             raise ValueError("is not a row of an earlier run")
@@ -260,9 +260,9 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
             ) from error
 
 
-def _is_json(text: bytes) -> bool:
+def _parse_json(text: bytes) -> Any:
+    """Parse a value of JSON; None if the text is not JSON, or null."""
     try:
-        json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None
