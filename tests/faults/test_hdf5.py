@@ -1,4 +1,4 @@
-"""HDF5 files with more to list than they hold: refused before they fill the memory."""
+"""HDF5 files (`io/hdf5.py`) with more to list than they hold: refused in little memory."""
 
 import re
 from pathlib import Path

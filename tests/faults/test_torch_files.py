@@ -1,4 +1,7 @@
-"""PyTorch files of a few bytes that would corrupt or fill the memory; arrays in honest ones."""
+"""PyTorch files of a few bytes that would corrupt or fill the memory; arrays in honest ones.
+
+The subject is `io/torch_file.py`.
+"""
 
 import io
 import pickle
