@@ -1,4 +1,4 @@
-"""Labels as people have them (`io/loading.py`): one-hot, from 1, without names; keys without files."""
+"""Labels as people have them (`io/loading.py`): one-hot, from 1, without a name; keys of no file."""
 
 from pathlib import Path
 from typing import Any
