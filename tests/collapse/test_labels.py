@@ -1,4 +1,4 @@
-"""Labels as people have them (`io/loading.py`): one-hot, from 1, without a name; keys of no file."""
+"""Labels as people have them (`io/loading.py`): one-hot, from 1, or without a name in the file."""
 
 from pathlib import Path
 from typing import Any
