@@ -1,4 +1,4 @@
-"""Calls from Python with arguments of the wrong kind end in gnc's own errors, in Python's words."""
+"""Arguments of the wrong kind (`io/arguments.py`) end in errors of gnc, in the words of Python."""
 
 import contextlib
 import io

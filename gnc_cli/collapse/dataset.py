@@ -20,12 +20,13 @@ from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, advice_for, matrix_
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import (
-    IGNORED,
+    IGNORED_LABELS,
+    StoredLabels,
     joined_labels,
     load_bias,
     load_numbers,
     load_weights,
-    numbered,
+    number_words,
     refuse_bits,
     require_finite,
     stored_labels,
@@ -109,8 +110,8 @@ class Inputs:
         if path in self._piped:
             return hashlib.sha256(self._piped[path]).hexdigest()
         with self.open(path) as catalogue, translated(path, f"a file with dataset {name!r}"):
-            entry = catalogue.entries[catalogue.named(name)]
-            check_entry(entry, catalogue.where(name), whole=False)
+            entry = catalogue.entries[catalogue.find_dataset(name)]
+            check_entry(entry, catalogue.location(name), whole=False)
             return entry.fingerprint() or file_stamp(path)
 
 
@@ -154,7 +155,9 @@ def open_dataset(
         for path in dict.fromkeys(piece.path for piece in all_pieces):
             files[path] = stack.enter_context(inputs.open(path))
         datasets = {
-            role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
+            role: [
+                (files[p.path], files[p.path].find_dataset(p.name)) for p in pieces.get(role, ())
+            ]
             for role in ROLES
         }
         transpose = {"features": selection.transpose_features, "logits": False}
@@ -166,12 +169,12 @@ def open_dataset(
         rows = {role: ConcatenatedRows(parts) for role, parts in shards.items()}
         features, logits = rows.get("features"), rows.get("logits")
         locations = {
-            role: places[0][0].where(places[0][1]) for role, places in datasets.items() if places
+            role: places[0][0].location(places[0][1]) for role, places in datasets.items() if places
         }
-        locations |= {role: joined.where for role, joined in rows.items()}
+        locations |= {role: joined.location for role, joined in rows.items()}
         notes = [*notes]
         notes += [
-            f"{file.where(name)}: {file.entries[name].note}"
+            f"{file.location(name)}: {file.entries[name].note}"
             for places in datasets.values()
             for file, name in places
             if file.entries[name].note
@@ -200,20 +203,20 @@ def open_dataset(
             stored = [stored_labels(*piece) for piece in datasets["labels"]]
             if len(stored) > 1:
                 locations["labels"] += f" and {len(stored) - 1} more file(s)"
-            lengths = [(part.where, part.shape[0]) for part in shards.get("features", ())]
+            lengths = [(part.location, part.shape[0]) for part in shards.get("features", ())]
             labels, names = _classes(stored, lengths, locations, selection, names, notes)
         for file, name in datasets["features"] if labels is None else ():
             if question := file.entries[name].question:
-                raise DataError(f"{file.where(name)}: {question}")
+                raise DataError(f"{file.location(name)}: {question}")
         if row_labels and features is not None:
             labels = np.arange(features.shape[0])
-            locations["labels"] = f"{features.where}, one row per class"
+            locations["labels"] = f"{features.location}, one row per class"
         dataset = Dataset(features, labels, weights, bias, logits, locations, tuple(notes), names)
         yield _two_classes(dataset)
 
 
 def _classes(
-    labels: Sequence[tuple[np.ndarray, str, str]],
+    labels: Sequence[StoredLabels],
     rows: Sequence[tuple[str, int]],
     locations: Mapping[str, str],
     selection: Selection,
@@ -221,12 +224,12 @@ def _classes(
     notes: list[str],
 ) -> tuple[np.ndarray, list[str] | None]:
     """Return the class numbers of labels, shape (N,), and the names of the classes."""
-    ignored = (*IGNORED, *selection.ignore_label)
+    ignored = (*IGNORED_LABELS, *selection.ignore_label)
     joined = joined_labels(labels, rows, selection.labels_are, ignored, notes)
     if joined.dtype != object:
         return joined, names
     words = selection.class_names or (None if names is None else Lines(tuple(names)))
-    return numbered(joined, words, locations, ignored)
+    return number_words(joined, words, locations, ignored)
 
 
 def _is_transposed(
@@ -265,7 +268,7 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
     for part in parts[len(distinct) :]:
         if not np.array_equal(load_weights([part], transpose=transpose), weights):
             raise DataError(
-                f"{part.where} differs from {parts[0].where}; shards of one set share their "
+                f"{part.location} differs from {parts[0].location}; shards of one set share their "
                 f"classifier: name it with {spelled('weights')}"
             )
     return weights
@@ -297,11 +300,11 @@ def _head_notes(
         if bias is None or not np.array_equal(load_numbers(catalogue, name).reshape(-1), bias)
     ]
     doubts = [
-        f"{catalogue.where(name)} may be a bias, one number per class, and is not used"
+        f"{catalogue.location(name)} may be a bias, one number per class, and is not used"
         for name in vectors
     ]
     step = f"give {spelled('bias', f'{piece.path}:{vectors[0]}')} if it is, or " if doubts else ""
-    doubts += [f"{catalogue.where(name)}: {use}" for name, use in other_matrices(entries, K)]
+    doubts += [f"{catalogue.location(name)}: {use}" for name, use in other_matrices(entries, K)]
     if doubts and not piece.by_key and selection.proves:
         raise DataError(
             f"{doubts[0]}, so nothing is proved of the network; {step}"
@@ -337,7 +340,7 @@ def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Datase
     if "labels" in arrays:
         array = arrays.pop("labels")
         dtype = str(getattr(values["labels"], "dtype", array.dtype)).removeprefix("torch.")
-        stored = (array, "labels", dtype)
+        stored = StoredLabels(array, "labels", dtype)
         labels, names = _classes([stored], (), locations, selection, None, notes)
     for name, array in arrays.items():
         rank = 1 if name == "bias" else 2

@@ -446,11 +446,11 @@ class Measure(Call):
                 self.normalize == Normalize.OFF,
                 ("duplicates", "reference"),
             ),
-            (spelled("out", self.out), self.keeps_rows, self.chosen("one set")),
+            (spelled("out", self.out), self.keeps_rows, self.changed_arguments("one set")),
             (
                 spelled("prefix_dims"),
                 self.prefix_dims is not None,
-                (*self.chosen("one set"), "reach", "sets"),
+                (*self.changed_arguments("one set"), "reach", "sets"),
             ),
             (spelled("logits"), self.logits is not None, ("head",)),
         ]

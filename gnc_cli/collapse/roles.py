@@ -90,7 +90,8 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     if group is not None:
         name = find_role(catalogue, role, group) or _only_dataset(catalogue, role, group)
     if name is None and key is not None:
-        return catalogue.named(key)  # also a group without such a dataset: later checks refuse it
+        # Also a group without such a dataset: later checks refuse it.
+        return catalogue.find_dataset(key)
     if name is None:
         raise DataError(
             f"{catalogue.path!r} has no dataset that is called {role}; choose with "
@@ -123,7 +124,7 @@ def roles_of_file(
     group = "" if key is None else _group(catalogue, key)
     if role is None and group is not None:
         return roles_of_group(catalogue, group, option_roles, option_names=option_names)
-    name = catalogue.named(key or "") if role is None else dataset_for(catalogue, role, key)
+    name = catalogue.find_dataset(key or "") if role is None else dataset_for(catalogue, role, key)
     if role is not None and group is None:
         return {role: name}
     parent = name[: name.rfind("/") + 1]
@@ -251,7 +252,7 @@ def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
         parts = re.split("[./]", name)
         pairs = [pair for part in parts for pair in epoch_or_step(part).items()]
         splits = [("split", _SPLITS[part.lower()]) for part in parts if part.lower() in _SPLITS]
-        catalogue.snapshots[name] = dict([*pairs, *splits]) | catalogue.attributes_of(name)
+        catalogue.snapshots[name] = dict([*pairs, *splits]) | catalogue.read_attributes(name)
         catalogue.prefixes[name] = prefix
 
 
@@ -275,7 +276,7 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
         vectors = [name for name in vectors if members[name].shape[0] == rows]
     if not vectors or any("bias" in _roles_by_name(name.removeprefix(group)) for name in vectors):
         return {}
-    values = stored_labels(catalogue, vectors[0])[0]
+    values = stored_labels(catalogue, vectors[0]).values
     with np.errstate(invalid="ignore"):
         whole = values.dtype.kind in "SUO" or (values == np.floor(values)).all()
     if (
@@ -357,7 +358,7 @@ def unused_vectors(
 
     They belong to no other layer with a weight, to no stack of layers, and are not statistics.
     """
-    inside = weights.startswith(catalogue.snapshots_in)
+    inside = weights.startswith(catalogue.snapshots_prefix)
     group = weights[: weights.rfind("/") + 1] if inside else ""
     vectors = {
         name: entry.shape
@@ -472,7 +473,7 @@ def _roles_by_name(name: str) -> set[str]:
 
 
 def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
-    covered = catalogue.snapshots_in == "snapshots/" and not catalogue.prefixes
+    covered = catalogue.snapshots_prefix == "snapshots/" and not catalogue.prefixes
     snapshots = () if covered else map(catalogue.snapshot_prefix, catalogue.snapshots)
     separate = ("state/", "snapshots/", *snapshots)
     for name, entry in catalogue.entries.items():

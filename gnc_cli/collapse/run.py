@@ -50,7 +50,7 @@ def run_series(call: Measure, *, allow_several: bool = True) -> MeasureSeries:
         progress=call.progress,
     )
     sources = resolve(selection)
-    for name in call.chosen("one set"):
+    for name in call.changed_arguments("one set"):
         if len(sources) != 1:
             raise requires(
                 name, f"one set, and there are {len(sources)}", f"{spelled('select')} one"
@@ -137,7 +137,9 @@ def conventions_of(call: Measure) -> Conventions:
         from gnc_cli.io.codefile import read_points
 
         reference = (reference, read_points(reference))
-    sample_options = call.chosen("samples") + (["head"] if call.head and not call.proves else [])
+    sample_options = call.changed_arguments("samples") + (
+        ["head"] if call.head and not call.proves else []
+    )
     return Conventions(
         unit=call.normalize != Normalize.OFF,
         classic=call.variants == Variants.CLASSIC,
@@ -159,7 +161,7 @@ def conventions_of(call: Measure) -> Conventions:
         files=tuple(file for file in inputs if isinstance(file, str)),
         requirements={
             "samples": tuple(sample_options),
-            "labels": tuple(sorted(call.chosen("labels"))),
+            "labels": tuple(sorted(call.changed_arguments("labels"))),
         },
     )
 

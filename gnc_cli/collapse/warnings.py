@@ -11,7 +11,7 @@ import numpy as np
 from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.result import NOISE_TO_COME, HeadAccuracies
 from gnc_cli.geometry.rounding import spacing, stored_digits
-from gnc_cli.io.loading import IGNORED, suspicion
+from gnc_cli.io.loading import IGNORED_LABELS, suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import Gnc1
 from gnc_cli.parameters import spelled
@@ -153,6 +153,6 @@ def label_warnings(
         return []
     count, omitted = np.count_nonzero(labels < 0), None
     if count or ignored:
-        *marks, last = (*IGNORED, *ignored)
+        *marks, last = (*IGNORED_LABELS, *ignored)
         omitted = f"{count} of {len(labels)} samples have label {', '.join(marks)} or {last}"
     return [suspicion(labels) if labels_only else None, omitted and f"{omitted}: left out"]

@@ -32,7 +32,7 @@ from gnc_cli.runtime.threads import default_settings
 _P = ParamSpec("_P")
 _Q = TypeVar("_Q")
 _R = TypeVar("_R")
-_NEEDS = {
+_PACKAGES = {
     **dict.fromkeys((".png", ".svg", ".pdf"), ("matplotlib", "leave out the plot")),
     ".html": ("plotly", "choose .png or .svg"),
     ".parquet": ("pyarrow", "choose .csv or .h5"),
@@ -51,11 +51,11 @@ class Call:
     """Callback for the progress of the call."""
 
     def is_set(self, name: str) -> bool:
-        """Return whether an argument differs from its default, None of arrays."""
+        """Return whether an argument differs from its default, which is None for arrays."""
         value, default = getattr(self, name), getattr(type(self), name)
         return value is not None and (default is None or value != default)
 
-    def chosen(self, subject: str) -> list[str]:
+    def changed_arguments(self, subject: str) -> list[str]:
         """Return the arguments that belong to a subject and differ from their defaults."""
         parameters = declared(type(self))
         return [n for n, p in parameters.items() if subject in p.belongs_to and self.is_set(n)]
@@ -116,10 +116,11 @@ def _read(
     for unknown in kwargs.keys() - signature.parameters.keys():
         from gnc_cli.io.catalogue import NAMES
 
-        close = [role for role, tiers in NAMES.items() if unknown in sum(tiers, ())]
-        close = [name for name in close if name in signature.parameters]
-        close = close or get_close_matches(unknown, signature.parameters, 1)
-        hint = f"did you mean {close[0]}?" if close else f"see help({function})"
+        roles = [role for role, tiers in NAMES.items() if unknown in sum(tiers, ())]
+        matches = [role for role in roles if role in signature.parameters] or get_close_matches(
+            unknown, signature.parameters, 1
+        )
+        hint = f"did you mean {matches[0]}?" if matches else f"see help({function})"
         raise UsageError(f"{function}() has no argument {unknown!r}; {hint}")
     names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     bound = signature.bind(*args[: len(names)], **kwargs)
@@ -146,12 +147,12 @@ def _describe(
     """Give a public function its signature, and a docstring with all of its parameters."""
     wrapper.__doc__ = _with_arguments(function.__doc__ or "", parameters)
     result = inspect.signature(function).return_annotation
-    ordered = sorted(  # keyword-only parameters: declared ones first, in their order
+    arguments = sorted(  # keyword-only parameters: declared ones first, in their order
         signature.parameters.values(),
         key=lambda p: (p.kind, p.kind is p.KEYWORD_ONLY and p.name not in parameters),
     )
-    plain = signature.replace(parameters=ordered, return_annotation=result)
-    wrapper.__signature__ = plain_signature(plain)  # type: ignore[attr-defined]
+    signature = signature.replace(parameters=arguments, return_annotation=result)
+    wrapper.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
 
 
 def _with_arguments(text: str, parameters: Mapping[str, Parameter]) -> str:
@@ -194,7 +195,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         check_current_folder(value)
         reason = "rows on stdout are --csv, --json or --jsonl; " if value == "-" else ""
         suffix = check_suffix(value, parameters[name].writes, spelled(name), reason)
-        package, step = _NEEDS.get(suffix, ("numpy", ""))
+        package, step = _PACKAGES.get(suffix, ("numpy", ""))
         if find_spec(package) is None:
             raise UnavailableError(
                 f"{spelled(name)} {str(value)!r} needs {package}; pip install {package}, or {step}"
@@ -221,12 +222,12 @@ def check_apart(targets: Mapping[str, Any], sources: Mapping[str, Any] | None) -
     inputs = [(option, name) for option, value in (sources or {}).items() for name in _names(value)]
     for index, (option, path) in enumerate(outputs):
         for earlier_option, earlier in outputs[:index]:
-            if _same(path, earlier):
+            if _is_same_file(path, earlier):
                 raise UsageError(
                     f"{earlier_option} and {option} both write {path!r}; give each its own"
                 )
         for input_option, name in inputs:
-            if any(_same(path, file) for file in _files(name)):
+            if any(_is_same_file(path, file) for file in _files(name)):
                 raise UsageError(
                     f"{option} {path!r} would overwrite the input {input_option} {name!r}; "
                     "write to another file"
@@ -236,18 +237,19 @@ def check_apart(targets: Mapping[str, Any], sources: Mapping[str, Any] | None) -
 def _names(value: Any) -> list[str]:
     """Return the files among one or several values, without arrays, numbers, stdin and stdout."""
     values = value if isinstance(value, (list, tuple)) else [value]
-    names = [os.fspath(one) for one in values if isinstance(one, (str, os.PathLike))]
+    names = [os.fspath(path) for path in values if isinstance(path, (str, os.PathLike))]
     return [name for name in names if name.partition(":")[0] != "-"]
 
 
 def _files(name: str) -> list[str]:
+    """Return the existing files that `FILE:key` or a glob names."""
     from gnc_cli.io.inputs import split_key
 
     path, _ = split_key(name)
     return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
 
 
-def _same(a: str, b: str) -> bool:
+def _is_same_file(a: str, b: str) -> bool:
     try:
         return os.path.samefile(a, b)
     except OSError:  # one of them does not exist yet

@@ -1,6 +1,6 @@
-"""Arrays behind a header: `.npy`, `.safetensors`, `.npz` and the variables of MATLAB.
+"""Arrays after a header: `.npy`, `.fvecs`, `.safetensors`, `.npz` and the variables of MATLAB.
 
-The first two are read by rows. `.npz`, a zip archive of `.npy`, and MATLAB are read whole. The
+The first three are read by rows. `.npz`, a zip archive of `.npy`, and MATLAB are read whole. The
 header of safetensors is simple enough to be read here: rows are read by offset without a map, and
 bfloat16 without torch. MATLAB's files of version 7.3 are HDF5 (`hdf5.py`), with the axes in the
 other order. Older ones are read by SciPy, one variable at a time. Texts, cells, structures and
@@ -22,17 +22,18 @@ from typing import IO, Any
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import MOST_ENTRIES, WORDS, Catalogue, Entry, translated
+from gnc_cli.io.catalogue import MAX_ENTRIES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.code import CodeFile, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
 from gnc_cli.io.inputs import excess, file_size, open_input, read_json
 from gnc_cli.io.torch_file import tensors
 
-_HEADERS = {
+_HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_TYPES = {
+"""Readers of the header of `.npy`, by version; version 3 is for structured arrays."""
+_SAFETENSORS_DTYPES = {
     "F64": "float64",
     "F32": "float32",
     "F16": "float16",
@@ -47,10 +48,15 @@ _TYPES = {
     "U8": "uint8",
     "BOOL": "bool",
 }
+"""Dtypes by their names in safetensors."""
 _MAX_HEADER_BYTES = 20_000_000
-"""Largest header of safetensors, in bytes, which is parsed as a whole."""
-MATLAB_NUMBERS = {"double": "float64", "single": "float32", "logical": "uint8"}
-MATLAB_NUMBERS |= {name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")}
+"""Largest header of safetensors, in bytes, 200 for each of `MAX_ENTRIES` tensors.
+
+It is parsed as a whole.
+"""
+MATLAB_NUMBERS = {"double": "float64", "single": "float32", "logical": "uint8"} | {
+    name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")
+}
 """Dtypes of the number classes of MATLAB."""
 
 
@@ -72,7 +78,7 @@ def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 @contextlib.contextmanager
 def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """Open rows of float32, each behind its length as int32."""
+    """Open a file of rows of float32, each after its length as int32."""
     size, d = file_size(file), int.from_bytes(file.read(4), "little")
     if not 0 < d < 1 << 30 or size % (4 + 4 * d):
         raise DataError(
@@ -85,9 +91,9 @@ def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         rows = flat.read(start, stop)
         wrong = np.flatnonzero(rows[:, 0].copy().view(np.int32) != d)
         if wrong.size:
-            row = start + wrong[0]
             raise DataError(
-                f"{path!r} does not have {d} numbers in row {row}; rows have one length"
+                f"{path!r} does not have {d} numbers in row {start + wrong[0]}; rows have one "
+                "length"
             )
         return rows[:, 1:]
 
@@ -143,8 +149,8 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 f"in a file of {size}"
             )
         header = json.loads(file.read(length))
-        if not isinstance(header, dict) or len(header) > MOST_ENTRIES:
-            raise ValueError(f"its header is not a dictionary of at most {MOST_ENTRIES:,} tensors")
+        if not isinstance(header, dict) or len(header) > MAX_ENTRIES:
+            raise ValueError(f"its header is not a dictionary of at most {MAX_ENTRIES:,} tensors")
         attrs = {str(key): value for key, value in dict(header.pop("__metadata__", {})).items()}
         entries = {name: _tensor(file, item, 8 + length, size) for name, item in header.items()}
     yield Catalogue(path, entries, attrs)
@@ -163,12 +169,12 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     readers = {".safetensors": safetensors, ".bin": tensors}
     kind = "an index of the tensors of a model"
     with translated(path, kind):
-        names_of: dict[str, list[str]] = {}
+        names_by_shard: dict[str, list[str]] = {}
         for name, shard in read_json(path, kind)["weight_map"].items():
-            names_of.setdefault(str(shard), []).append(name)
+            names_by_shard.setdefault(str(shard), []).append(name)
     entries: dict[str, Entry] = {}
     with contextlib.ExitStack() as stack:
-        for shard, names in names_of.items():
+        for shard, names in names_by_shard.items():
             reader = readers.get(PurePath(shard).suffix)
             if PurePath(shard).name != shard or reader is None:
                 raise DataError(
@@ -177,11 +183,11 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 )
             location = str(PurePath(path).with_name(shard))
             missing = Entry.refused(f"is in {location!r}, which is missing", "fetch that file too")
-            part = dict.fromkeys(names, missing)
+            shard_entries = dict.fromkeys(names, missing)
             if os.path.exists(location):
                 file = stack.enter_context(open_input(location))
-                part = stack.enter_context(reader(file, location)).entries
-            entries |= {name: part[name] for name in names if name in part}
+                shard_entries = stack.enter_context(reader(file, location)).entries
+            entries |= {name: shard_entries[name] for name in names if name in shard_entries}
         yield Catalogue(path, entries)
 
 
@@ -212,16 +218,16 @@ def _entry(shape: tuple[int, ...], dtype: np.dtype, load: Callable[[], np.ndarra
         return Entry(shape, WORDS, False, lambda: load().astype(str).astype(object))
     if dtype != BFLOAT16:
         return Entry(shape, str(dtype), dtype.kind in "iuf", load)
-    note = "2 bytes of no NumPy dtype per number, read as bfloat16"
+    note = "2 opaque bytes per number, read as bfloat16"
     return Entry(shape, "bfloat16", True, lambda: native(load()), note=note)
 
 
 def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Read shape, Fortran order and dtype, and compare the shape with the stored bytes."""
+    """Read shape, Fortran order and dtype, as NumPy does, and compare the shape with the file."""
     version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
+    if version not in _HEADER_READERS:
         raise ValueError(f"version {version} of the format does not hold plain numbers")
-    shape, fortran, dtype = _HEADERS[version](file)
+    shape, fortran, dtype = _HEADER_READERS[version](file)
     if any(n < 0 for n in shape):
         raise ValueError(f"its header declares shape {shape}")
     stored, declared = size - file.tell(), math.prod(shape) * dtype.itemsize
@@ -231,12 +237,13 @@ def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.d
 
 
 def _tensor(file: IO[bytes], item: dict[str, Any], start: int, size: int) -> Entry:
+    """List one tensor of safetensors: `start` is the end of the header, `size` that of the file."""
     shape = tuple(item["shape"])
     begin, end = item["data_offsets"]
     if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError(f"shape {shape} at {begin}:{end}")
-    dtype = _TYPES.get(item["dtype"], str(item["dtype"]))  # C64, F8_E4M3 and others
-    if item["dtype"] not in _TYPES:
+    dtype = _SAFETENSORS_DTYPES.get(item["dtype"], str(item["dtype"]))
+    if item["dtype"] not in _SAFETENSORS_DTYPES:  # C64, F8_E4M3 and others
         return Entry(shape, dtype, False, lambda: np.empty(0))
     stored = BFLOAT16 if dtype == "bfloat16" else np.dtype(dtype).newbyteorder("<")
     if end > size - start or math.prod(shape) * stored.itemsize != end - begin:
@@ -247,7 +254,7 @@ def _tensor(file: IO[bytes], item: dict[str, Any], start: int, size: int) -> Ent
 
 @contextlib.contextmanager
 def mat(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """List a file of MATLAB before 7.3."""
+    """Open a file of MATLAB before 7.3."""
     from scipy.io import loadmat, whosmat
 
     size, lock = file_size(file), threading.Lock()

@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError, GncError
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.parsing import abridge
 
-MOST_ENTRIES = 100_000
+MAX_ENTRIES = 100_000
 """Largest number of datasets of a file; the largest models have fewer tensors in all files."""
 GROUP = "is a group, not a dataset"
 """Problem of an entry that is a group."""
@@ -119,16 +119,19 @@ WEIGHT_WORDS = ("weight", "weights", "w", "W", "kernel")
 BIAS_WORDS = ("bias", "biases", "b")
 """Last words of the names of biases, behind a dot, a slash or an underscore: `fc_bias`."""
 _BLOCKS, _BLOCK_BYTES = 32, 1 << 15
-"""Number of blocks that represent a dataset, and the bytes of each as float64."""
+"""Number of blocks that represent a dataset, and the bytes of each as float64: 1 MB in all."""
 _MAX_DIGEST_BYTES = 1 << 26
-"""Largest dataset, in bytes as float64, that is read as a whole to detect a change."""
-_TENSORFLOW = re.compile(r"(:\d+)?(:(bf16|int))?$")
+"""Largest dataset, in bytes as float64, that is read as a whole to detect a change.
+
+It is hashed in a fraction of a second.
+"""
+_NAME_SUFFIX = re.compile(r"(:\d+)?(:(bf16|int))?$")
 """Suffix of a name: the output number of TensorFlow and the reading of 16-bit numbers."""
 READINGS = ("bf16", "int")
 """Readings of 16-bit whole numbers, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
 SIXTEEN_BITS = re.compile(r"u?int16|[<>=]?[iu]2")
 """Dtypes of 16-bit whole numbers."""
-_WORDS = re.compile(rf"[<>|]?[SU]\d*$|object|str|{WORDS}$")
+_TEXT_DTYPES = re.compile(rf"[<>|]?[SU]\d*$|object|str|{WORDS}$")
 """Dtypes of texts."""
 
 
@@ -152,7 +155,7 @@ class Entry:
     remedy: str = "copy the numbers into a dataset of this file"
     """Next step that solves the problem."""
     note: str | None = None
-    """Note on the reading, as parts that were joined."""
+    """Note on the reading, such as the number of parts that were joined."""
     question: str | None = None
     """Reason why it may be features with labels as well as a code, and the option that decides."""
     in_order: bool = False
@@ -203,27 +206,27 @@ class Catalogue:
     snapshots: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Groups with their attributes, by name: those of `/snapshots` of an HDF5 file, else those of
     its root that are called `epoch_10` and the like; `measure` adds groups that hold features."""
-    snapshots_in: str = "snapshots/"
+    snapshots_prefix: str = "snapshots/"
     """Prefix of the names of snapshots."""
-    attributes_of: Callable[[str], dict[str, Any]] = lambda group: {}
+    read_attributes: Callable[[str], dict[str, Any]] = lambda group: {}
     """Function that returns the attributes of a group."""
     state: dict[str, Any] | None = None
     """Attributes of the group `/state` of an HDF5 file; None without one."""
     prefixes: dict[str, str] = field(default_factory=dict)
     """Prefixes of the names in snapshots that are groups with features, by snapshot."""
 
-    def where(self, name: str) -> str:
-        """Name a dataset in messages: `'a.h5': dataset 'features'`."""
+    def location(self, name: str) -> str:
+        """Return the name of a dataset in messages: `'a.h5': dataset 'features'`."""
         return f"{self.path!r}: dataset {abridge([repr(name)])}"
 
     def snapshot_prefix(self, snapshot: str) -> str:
         """Return the prefix of the names of a snapshot's datasets."""
-        return self.prefixes.get(snapshot, f"{self.snapshots_in}{snapshot}/")
+        return self.prefixes.get(snapshot, f"{self.snapshots_prefix}{snapshot}/")
 
-    def named(self, key: str) -> str:
+    def find_dataset(self, key: str) -> str:
         """Find the dataset of `FILE:key`: the one of that name, else the only one that ends in it.
 
-        So `head.weight` is enough for `state_dict.module.head.weight`.
+        `head.weight` is enough for `state_dict.module.head.weight`.
 
         Raises:
             DataError: there is none, or there are several; the message lists them.
@@ -233,8 +236,8 @@ class Catalogue:
             return name
         stem, _, reading = name.rpartition(":")
         if reading in READINGS and stem:
-            name = f"{self.named(stem)}:{reading}"
-            self.entries[name] = _as_read(self.entries[self.named(stem)], reading, name)
+            name = f"{self.find_dataset(stem)}:{reading}"
+            self.entries[name] = _with_reading(self.entries[self.find_dataset(stem)], reading, name)
             return name
         matches = [
             other
@@ -257,7 +260,7 @@ class Catalogue:
             DataError: there is none, or there are several; the message lists the datasets.
         """
         if key is not None:
-            return self.named(key)
+            return self.find_dataset(key)
         names: list[str] = [name for name in ("weights", "W") if name in self.entries]
         if len(self.entries) == 1 and not self.entries.keys() & set(_NOT_A_CODE):
             names = [*self.entries]  # the checks report what is wrong with it
@@ -290,7 +293,7 @@ class Catalogue:
         return abridge(items, _MAX_LISTED_NAMES) or "nothing"
 
 
-def _as_read(entry: Entry, reading: str, name: str) -> Entry:
+def _with_reading(entry: Entry, reading: str, name: str) -> Entry:
     """Read 16-bit whole numbers as the bits of bfloat16, or as numbers.
 
     Raises:
@@ -301,12 +304,12 @@ def _as_read(entry: Entry, reading: str, name: str) -> Entry:
     if reading == "int":
         return replace(entry, dtype="int32")
 
-    def decoded(stored: Callable[..., np.ndarray], *rows: int) -> np.ndarray:
-        bits = stored(*rows).astype(np.uint16).astype(np.uint32)
+    def decode(read_bits: Callable[..., np.ndarray], *rows: int) -> np.ndarray:
+        bits = read_bits(*rows).astype(np.uint16).astype(np.uint32)
         return (bits << np.uint32(16)).view(np.float32)
 
-    read = entry.read and partial(decoded, entry.read)
-    return replace(entry, dtype="bfloat16", load=partial(decoded, entry.load), read=read)
+    read = entry.read and partial(decode, entry.read)
+    return replace(entry, dtype="bfloat16", load=partial(decode, entry.load), read=read)
 
 
 def is_kernel(name: str) -> bool:
@@ -315,16 +318,20 @@ def is_kernel(name: str) -> bool:
     >>> is_kernel("dense/kernel:0"), is_kernel("head.weight")
     (True, False)
     """
-    return re.split(r"[./_]", _TENSORFLOW.sub("", name))[-1] == "kernel"
+    return re.split(r"[./_]", _NAME_SUFFIX.sub("", name))[-1] == "kernel"
 
 
 def check_bits(catalogue: Catalogue, name: str) -> None:
-    """Refuse 16-bit whole numbers: they may be numbers, or the bits of bfloat16."""
+    """Refuse 16-bit whole numbers, which may be numbers or the bits of bfloat16.
+
+    Raises:
+        DataError: the dataset has such numbers, and its name does not say how to read them.
+    """
     key, dtype = f"{catalogue.path}:{name}", catalogue.entries[name].dtype
     if SIXTEEN_BITS.fullmatch(dtype):
         raise DataError(
-            f"{catalogue.where(name)} has dtype {dtype}, which may be whole numbers or the bits of "
-            f"bfloat16; name it {key}:int or {key}:bf16"
+            f"{catalogue.location(name)} has dtype {dtype}, which may be whole numbers or the bits "
+            f"of bfloat16; name it {key}:int or {key}:bf16"
         )
 
 
@@ -336,6 +343,7 @@ def label_column(names: Sequence[str]) -> str | None:
 
 def label_columns(names: Sequence[str]) -> list[str]:
     """Find the columns of a table whose names say that they have labels."""
+    # Next to a column x, y is a coordinate.
     label_names = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
     return [name for name in names if name.lower() in label_names]
 
@@ -344,7 +352,7 @@ def label_columns(names: Sequence[str]) -> list[str]:
 def translated(path: str, kind: str) -> Iterator[None]:
     """Turn all errors of a file library inside the block into one DataError about `path`.
 
-    Such libraries answer a broken file with a dozen unrelated exceptions (a zip error, a KeyError,
+    Such libraries answer a damaged file with a dozen unrelated exceptions (a zip error, a KeyError,
     a MemoryError), so this is the one place where everything is caught.
     """
     try:
@@ -355,29 +363,36 @@ def translated(path: str, kind: str) -> Iterator[None]:
         raise DataError(f"{path!r} needs more memory than there is; is it {kind}?") from error
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        # Some libraries add whole headers to a reason.
         reason = reason if len(reason) <= 160 else reason[:156].rsplit(" ", 1)[0] + " ..."
         raise DataError(
             f"{path!r} cannot be read as {kind}: {reason}; it may be truncated or of another format"
         ) from error
 
 
-def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
+def check_entry(entry: Entry, location: str, *, whole: bool = True) -> None:
     """Refuse a dataset that cannot be read, or whose declared shape cannot be right.
 
     The shape may be wrong: a few compressed bytes can declare terabytes. So this precedes loading.
-    A dataset that is loaded as a `whole` must fit in the memory, as float64. `where` begins the
-    message.
+
+    Args:
+        entry: the dataset.
+        location: name of the dataset, which begins the message.
+        whole: True if it is loaded as a whole, and must fit in the memory as float64.
+
+    Raises:
+        DataError: it cannot be read.
     """
     if entry.problem is not None:
-        raise DataError(f"{where} {entry.problem}; {entry.remedy}")
+        raise DataError(f"{location} {entry.problem}; {entry.remedy}")
     size = (64 if entry.dtype == WORDS else 8) * math.prod(entry.shape)
     if whole and size > memory_limit():
         raise DataError(
-            f"{where} declares shape {entry.shape}, {size / 1e9:.3g} GB in memory, more than "
+            f"{location} declares shape {entry.shape}, {size / 1e9:.3g} GB in memory, more than "
             "half of this machine's memory; is the file damaged? otherwise cut it into parts"
         )
     if entry.shape_warning is not None and (warning := entry.shape_warning()) is not None:
-        raise DataError(f"{where} {warning}")
+        raise DataError(f"{location} {warning}")
 
 
 def checked(
@@ -390,7 +405,7 @@ def checked(
         name: name of the dataset.
         whole: True if it is to be loaded as a whole.
         words: next step if it holds texts.
-        labels: True to accept words and booleans.
+        labels: True if words and booleans are accepted as well.
 
     Raises:
         DataError: there is none, it is a group or a link, is not real numbers, is the weight of a
@@ -400,17 +415,17 @@ def checked(
         raise DataError(
             f"{catalogue.path!r} has no dataset {abridge([repr(name)])}; it holds {catalogue}"
         )
-    entry, where = catalogue.entries[name], catalogue.where(name)
+    entry, location = catalogue.entries[name], catalogue.location(name)
     if entry.problem == GROUP:
-        raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
+        raise DataError(f"{location} {entry.problem}; the file holds {catalogue}")
     with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
-        check_entry(entry, where, whole=whole)
+        check_entry(entry, location, whole=whole)
     if not entry.real and not (labels and entry.dtype in (WORDS, "bool")):
-        step = (_WORDS.match(entry.dtype) and words) or "expected real numbers, say float64"
-        raise DataError(f"{where} has dtype {entry.dtype}; {step}")
+        step = (_TEXT_DTYPES.match(entry.dtype) and words) or "expected real numbers, say float64"
+        raise DataError(f"{location} has dtype {entry.dtype}; {step}")
     if entry.dtype in _QUANTISED_DTYPES and name.endswith(".weight"):
         raise DataError(
-            f"{where} has dtype {entry.dtype}: a quantised layer, whose scales and offsets are "
+            f"{location} has dtype {entry.dtype}: a quantised layer, whose scales and offsets are "
             "kept elsewhere; save the model in float16 or float32, with transformers "
             "model.dequantize().save_pretrained(DIR), and measure that"
         )

@@ -14,12 +14,12 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.plain import plain, with_leaves
 
-# A path of Windows, `C:\Users\ada\tiny`.
-_DRIVE = re.compile(r"""(?<!\w)[A-Za-z]:[\\/](?:[^\\/\s'"]+[\\/])*(?=[^\\/\s'"])""")
-# A path that starts a word: after a blank, a quote or an equals sign, but not inside a URL.
+_WINDOWS_FOLDERS = re.compile(r"""(?<!\w)[A-Za-z]:[\\/](?:[^\\/\s'"]+[\\/])*(?=[^\\/\s'"])""")
+r"""Folders of a path of Windows, `C:\Users\ada\tiny`."""
 _FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)*(?=[^\s/'"])""")
-# The path of `folder:/home/ada/tiny`, but not of a URL.
-_SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
+"""Folders of a path that starts a word: after a blank, a quote or an equals sign, not in a URL."""
+_KIND_FOLDERS = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
+"""Kind and folders of `folder:/home/ada/tiny`, but not of a URL."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +113,12 @@ def portable(value: Any) -> Any:
     >>> portable([r"folder:C:\Users\ada\tiny", "D:/ada/run"])
     ['folder:tiny', 'run']
     """
-    return with_leaves(plain(value), _portable)
+    return with_leaves(plain(value), _strip_folders)
 
 
-def _portable(value: Any) -> Any:
+def _strip_folders(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if os.path.isabs(value) and "\n" not in value:
         return PurePath(value).name
-    return _SCHEME.sub(r"\1", _FOLDERS.sub("", _DRIVE.sub("", value)))
+    return _KIND_FOLDERS.sub(r"\1", _FOLDERS.sub("", _WINDOWS_FOLDERS.sub("", value)))

@@ -29,9 +29,12 @@ STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
 _BLOCK_ENTRIES = 1 << 23
 """Number of entries of a block, 32 MB as float32."""
 _CHUNK_BYTES = 1 << 20
-"""Bytes of a chunk of HDF5, as float32."""
+"""Bytes of a chunk of HDF5, as float32; its cache is as large by default."""
 _MAX_PLANE_DIFFERENCE = 1e-7
-"""Largest difference of the plane equations of neighbouring triangles of one face."""
+"""Largest difference of the plane equations of neighbouring triangles of one face.
+
+Their entries are at most 1, and their rounding errors far smaller.
+"""
 
 Block = Callable[[int, int], np.ndarray]
 """Function that returns rows start to stop, shape (stop - start, d)."""
@@ -150,8 +153,8 @@ def off_lines(points: np.ndarray) -> Iterator[bytes]:
 def hull_faces(points: np.ndarray) -> list[list[int]]:
     """Return the faces of the convex hull of the directions of points, as polygons.
 
-    Each face lists rows, counterclockwise seen from outside. There is none if all points lie in one
-    plane.
+    Each face lists rows, counterclockwise as seen from outside. There is none if all points lie in
+    one plane.
 
     Args:
         points: nonzero rows, shape (K, 3).
@@ -169,20 +172,21 @@ def hull_faces(points: np.ndarray) -> list[list[int]]:
     count = len(hull.simplices)
     triangle, neighbour = np.repeat(np.arange(count), 3), hull.neighbors.ravel()
     difference = np.abs(hull.equations[triangle] - hull.equations[neighbour]).max(axis=1)
-    same = difference < _MAX_PLANE_DIFFERENCE
-    links = coo_matrix((same[same], (triangle[same], neighbour[same])), shape=(count, count))
-    number, plane = connected_components(links)
+    coplanar = difference < _MAX_PLANE_DIFFERENCE
+    pairs = (triangle[coplanar], neighbour[coplanar])
+    links = coo_matrix((coplanar[coplanar], pairs), shape=(count, count))
+    face_count, plane = connected_components(links)
     corners = np.stack([plane[triangle], hull.simplices.ravel()], axis=1)
     face, row = np.unique(corners, axis=0).T
-    starts = np.searchsorted(face, np.arange(number))
+    starts = np.searchsorted(face, np.arange(face_count))
     normals = hull.equations[np.unique(plane, return_index=True)[1], :3]
     centres = np.add.reduceat(points[row], starts) / np.bincount(face)[:, None]
+    # Angles of the corners around the centre of their face, from its first corner on.
     spokes = points[row] - centres[face]
-    first = spokes[starts][face]
-    normal_side = np.cross(normals[face], first)
-    turn = np.arctan2((spokes * normal_side).sum(axis=1), (spokes * first).sum(axis=1))
-    ordered = row[np.lexsort([turn, face])]
-    return [part.tolist() for part in np.split(ordered, starts[1:])]
+    x_axis = spokes[starts][face]
+    y_axis = np.cross(normals[face], x_axis)
+    angles = np.arctan2((spokes * y_axis).sum(axis=1), (spokes * x_axis).sum(axis=1))
+    return [part.tolist() for part in np.split(row[np.lexsort([angles, face])], starts[1:])]
 
 
 _WRITERS: dict[str, Callable[[IO[bytes], CodeFile], None]] = {
@@ -219,7 +223,7 @@ def write_streamed(
     Args:
         path: `.h5`, `.npy`, or `-` for HDF5 on stdout.
         shape: (K, d).
-        block: function that returns rows `start` to `stop`.
+        block: function that returns rows start to stop, shape (stop - start, d).
         provenance: as in `CodeFile`.
         force: True to replace an existing file.
         entries: number of entries of a block.

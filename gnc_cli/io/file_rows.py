@@ -17,7 +17,7 @@ from gnc_cli.io.catalogue import Catalogue, check_bits, check_entry, checked, tr
 from gnc_cli.runtime.system import read_at
 
 _MAX_CALL_BYTES = 1 << 30
-"""Largest number of bytes of one system call; the kernel limits it to 2 GiB."""
+"""Largest number of bytes of one system call, half the limit of the kernel."""
 _MAX_FLOAT32_BYTES = 2
 """Largest size of integers that float32 holds exactly, in bytes."""
 
@@ -43,16 +43,16 @@ class FlatArray:
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows start to stop of an array of one or more axes, in native byte order."""
-        count, rest = stop - start, self._shape[1:]
+        count, row_shape = stop - start, self._shape[1:]
         if self._fortran:
-            # One run of `count` numbers for each place on the other axes, the second axis fastest.
-            columns = np.empty((int(np.prod(rest)), count), self._dtype)
+            # One run of `count` numbers for each index on the other axes, the second axis fastest.
+            columns = np.empty((int(np.prod(row_shape)), count), self._dtype)
             for j, column in enumerate(columns):
                 self._fill(column, j * self._shape[0] + start)
-            raw = np.ascontiguousarray(columns.reshape(*rest[::-1], count).T)
+            raw = np.ascontiguousarray(columns.reshape(*row_shape[::-1], count).T)
         else:
-            raw = np.empty((count, *rest), self._dtype)
-            self._fill(raw, start * int(np.prod(rest)))
+            raw = np.empty((count, *row_shape), self._dtype)
+            self._fill(raw, start * int(np.prod(row_shape)))
         return native(raw)
 
     def load(self) -> np.ndarray:
@@ -61,12 +61,12 @@ class FlatArray:
             return self.read(0, self._shape[0])
         return FlatArray(self._file, self._offset, (1,), self._dtype).load().reshape(())
 
-    def _fill(self, array: np.ndarray, skip: int) -> None:
-        """Read into a contiguous array, from `skip` numbers after the beginning."""
+    def _fill(self, array: np.ndarray, position: int) -> None:
+        """Read into a contiguous array, from the number at `position` on."""
         if array.size == 0:
             return
         view = array.reshape(-1).view(np.uint8).data
-        offset = self._offset + skip * self._dtype.itemsize
+        offset = self._offset + position * self._dtype.itemsize
         if isinstance(self._file, io.BytesIO):
             piece = self._file.getvalue()[offset : offset + len(view)]
             count = len(piece)
@@ -84,17 +84,17 @@ class FlatArray:
 
 
 def matrix_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of rows: axes of length 1 behind the first are left out, if one is longer.
+    """Return the shape of rows: axes of length 1 after the first are left out, if one is longer.
 
     >>> matrix_shape((9, 4, 1, 1)), matrix_shape((9, 1, 4)), matrix_shape((9, 2, 4))
     ((9, 4), (9, 4), (9, 2, 4))
     """
-    long = [size for size in shape[1:] if size != 1]
-    return (shape[0], *long) if len(long) == 1 else shape[:2] if not long else shape
+    lengths = [length for length in shape[1:] if length != 1]
+    return (shape[0], *lengths) if len(lengths) == 1 else shape if lengths else shape[:2]
 
 
 def advice_for(shape: tuple[int, ...]) -> str:
-    """Return advice on how to turn features of several places into a matrix; empty for a matrix."""
+    """Return advice on turning features of several places into a matrix; empty for a matrix."""
     if len(shape) == 3 and shape[0] == 1:
         return ": leave out the first axis, features[0]"
     token = "choose a token, features[:, 0], or " if len(shape) == 3 else ""
@@ -103,7 +103,7 @@ def advice_for(shape: tuple[int, ...]) -> str:
 
 
 class FileRows:
-    """Matrix of an open file.
+    """Matrix of an open file, shape (N, d), read by rows.
 
     Args:
         catalogue: catalogue of the file, which stays open.
@@ -120,28 +120,28 @@ class FileRows:
     ) -> None:
         entry = checked(catalogue, name, whole=False)
         check_bits(catalogue, name)
-        self.where = catalogue.where(name)
+        self.location = catalogue.location(name)
         # Feature maps of one place, (N, d, 1, 1), as of networks with pooling, are rows.
         shape = matrix_shape(entry.shape)
         if len(shape) != 2:
             raise DataError(
-                f"{self.where} has shape {entry.shape}; expected a matrix{advice_for(shape)}"
+                f"{self.location} has shape {entry.shape}; expected a matrix{advice_for(shape)}"
             )
         self._stored, self._transpose = shape, transpose
         shape = shape[::-1] if transpose else shape
         if shape[0] < 1 or shape[1] < min_columns:
             raise DataError(
-                f"{self.where} has shape {entry.shape}; "
+                f"{self.location} has shape {entry.shape}; "
                 f"expected at least 1 row and {min_columns} columns"
             )
         self.note = (
-            "" if shape == entry.shape else f"{self.where}: shape {entry.shape} read as {shape}"
+            "" if shape == entry.shape else f"{self.location}: shape {entry.shape} read as {shape}"
         )
         self._read = None if transpose else entry.read
         if self._read is None:
-            check_entry(entry, self.where)  # it will be loaded whole
+            check_entry(entry, self.location)  # it will be loaded whole
         self.shape = (int(shape[0]), int(shape[1]))
-        self.dtype = _read_as(entry.dtype)
+        self.dtype = _reading_dtype(entry.dtype)
         self.step = max(1, min(1 if transpose else entry.step, self.shape[0]))
         self._entry, self._path = entry, catalogue.path
         self._description = f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"
@@ -168,7 +168,7 @@ class FileRows:
     def _loaded(self, start: int, stop: int) -> np.ndarray:
         """Return rows of the whole matrix, which stays in memory until its last row is read.
 
-        So one or two of several shards are in memory at a time.
+        Of several shards one or two are in memory at a time.
         """
         with self._lock:
             whole = self._whole
@@ -180,7 +180,7 @@ class FileRows:
 
 
 class ConcatenatedRows:
-    """Matrices of equal width, one below the other.
+    """Matrices of equal width, one below the other, shape (N, d) in all.
 
     Raises:
         DataError: the widths differ; the message names the files.
@@ -191,15 +191,17 @@ class ConcatenatedRows:
         for part in parts[1:]:
             if part.shape[1] != first.shape[1]:
                 raise DataError(
-                    f"{part.where} has shape {part.shape}, but {first.where} has {first.shape}; "
-                    "shards must have equally many columns"
+                    f"{part.location} has shape {part.shape}, but {first.location} has "
+                    f"{first.shape}; shards must have equally many columns"
                 )
         self._parts = list(parts)
         self._ends = np.cumsum([part.shape[0] for part in parts])
         self.shape = (int(self._ends[-1]), first.shape[1])
         self.dtype = np.result_type(*(part.dtype for part in parts))
         self.step = max(part.step for part in parts)
-        self.where = first.where + (f" and {len(parts) - 1} more file(s)" if parts[1:] else "")
+        self.location = first.location + (
+            f" and {len(parts) - 1} more file(s)" if parts[1:] else ""
+        )
         self.notes = tuple(part.note for part in parts if part.note)
 
     def read(self, start: int, stop: int) -> np.ndarray:
@@ -207,9 +209,9 @@ class ConcatenatedRows:
         pieces = []
         k = int(np.searchsorted(self._ends, start, side="right"))
         while start < stop:
-            first = int(self._ends[k]) - self._parts[k].shape[0]
+            offset = int(self._ends[k]) - self._parts[k].shape[0]
             end = min(stop, int(self._ends[k]))
-            pieces.append(self._parts[k].read(start - first, end - first))
+            pieces.append(self._parts[k].read(start - offset, end - offset))
             start, k = end, k + 1
         if not pieces:
             return np.empty((0, self.shape[1]), self.dtype)
@@ -217,8 +219,8 @@ class ConcatenatedRows:
         return rows.astype(self.dtype, copy=False)
 
 
-def _read_as(dtype: str) -> np.dtype:
-    """Return the type as which rows stored as `dtype` are read, float16 to float64."""
+def _reading_dtype(dtype: str) -> np.dtype:
+    """Return the dtype to which rows stored as `dtype` are converted, float16 to float64."""
     try:
         stored = np.dtype(dtype).newbyteorder("=")
     except TypeError:  # bfloat16 and torch's float8

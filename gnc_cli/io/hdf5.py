@@ -1,10 +1,10 @@
 """HDF5: files of any origin as a catalogue with rows, and the layout of a code file.
 
-`/weights`, `/features`, `/labels`, `/bias`, `/state`. Writing is reproducible: no timestamps, a
-fixed order, so equal input gives equal bytes.
+A code file has `/weights`, `/features`, `/labels`, `/bias` and `/state`. Writing is reproducible:
+no timestamps, a fixed order, so equal input gives equal bytes.
 
-Contiguous datasets are read at their offset, from any thread at once; the others through h5py under
-a lock, with a cache of chunks, so that nothing is decompressed twice.
+Contiguous datasets are read at their offset, from any thread at once. The others are read by h5py
+under a lock, with a cache of chunks, so that nothing is decompressed twice.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import PurePath
 from typing import IO, Any
@@ -27,7 +27,7 @@ from gnc_cli.io.array_files import MATLAB_NUMBERS, matlab_refusal, without_singl
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import (
     GROUP,
-    MOST_ENTRIES,
+    MAX_ENTRIES,
     WORDS,
     Catalogue,
     Entry,
@@ -42,19 +42,20 @@ from gnc_cli.runtime.deadline import fatal_signals
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
-_LISTING_SECONDS = 10.0
-"""Of processor time; 50,000 objects take them."""
-_LONGEST_PATH = 1000
-"""Letters of the path of an object: names of many objects may begin with one long name."""
-_MOST_NUMBERS = 16
-"""Numbers of an attribute that describes a row: `layer_widths`, say."""
-_KEPT_BANDS = 2
-"""Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
+_MAX_LISTING_SECONDS = 10.0
+"""Largest processor time of listing a file, in seconds; 50,000 objects take as long."""
+_MAX_PATH_LETTERS = 1000
+"""Longest path of an object, in letters: the paths of many objects may begin with one long name."""
+_MAX_ATTRIBUTE_NUMBERS = 16
+"""Largest number of numbers in an attribute, which describes a row: `layer_widths`, say."""
+_CACHED_BANDS = 2
+"""Number of bands of chunks that stay decompressed: blocks may overlap two, in either order."""
 _EPOCH_OR_STEP = re.compile(
     r"(?:(?P<epoch>epoch|ep|snapshot|checkpoint|ckpt)|(?P<step>step|iter|iteration))s?[-_=]?(\d{1,18})",
     re.IGNORECASE,
 )
-_AGAIN = "was the program that made it cut short? run it again"
+"""Name of a snapshot, with its number."""
+_RERUN_ADVICE = "was the program that made it cut short? run it again"
 
 
 def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
@@ -74,7 +75,7 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
 
 @contextlib.contextmanager
 def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """The catalogue of an HDF5 file of any origin, for the block.
+    """Open the catalogue of an HDF5 file of any origin, for the block.
 
     Links that leave the file, external storage and virtual datasets are listed but refused: a code
     file must not make its reader open other files.
@@ -88,55 +89,60 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         h5 = h5py.File(file, "r")
     try:
         with fatal_signals(), translated(path, "HDF5"):
-            catalogue = _catalogue(h5, file, path)
+            catalogue = _list_file(h5, file, path)
         version = catalogue.attrs.get("gnc_format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
             raise DataError(f"{path!r} has gnc_format {version!r}, not up to {FORMAT}; upgrade gnc")
         yield catalogue
     finally:
-        # A damaged file may fail again on closing; what was wrong has been said by then.
+        # A damaged file may fail again on closing, after its error has been reported.
         with contextlib.suppress(Exception):
             h5.close()
 
 
-def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
+def _list_file(h5: Any, file: IO[bytes], path: str) -> Catalogue:
+    """List the datasets of a file, its attributes and its snapshots."""
     size = file_size(file)
     count = _counter(path, size)
-    attrs, (entries, groups) = _attributes(h5, size, count), _objects(h5, file, path, size, count)
-    place = "snapshots/" if "snapshots" in groups else ""
-    names = [group.removeprefix(place) for group in groups if group.startswith(place)]
+    attrs = _attributes(h5, size, count)
+    entries, groups = _list_objects(h5, file, path, size, count)
+    prefix = "snapshots/" if "snapshots" in groups else ""
+    names = [group.removeprefix(prefix) for group in groups if group.startswith(prefix)]
     snapshots = {
-        name: epoch_or_step(name) | _attributes(h5[place + name], size, count)
+        name: epoch_or_step(name) | _attributes(h5[prefix + name], size, count)
         for name in names
-        if "/" not in name and (place or epoch_or_step(name))
+        if "/" not in name and (prefix or epoch_or_step(name))
     }
-    if len(attrs) * len(snapshots) > 10 * MOST_ENTRIES:
+    if len(attrs) * len(snapshots) > 10 * MAX_ENTRIES:
         raise DataError(
             f"{path!r} has {len(attrs):,} attributes, and {len(snapshots):,} snapshots, which each "
             "have all of these; copy the snapshots into a file with fewer attributes"
         )
     state = _attributes(h5["state"], size, count) if "state" in groups else None
 
-    def attributes_of(group: str) -> dict[str, Any]:
+    def read_attributes(group: str) -> dict[str, Any]:
         with fatal_signals(), translated(path, "HDF5"):
             return _attributes(h5[group], size, count)
 
-    return Catalogue(path, entries, attrs, snapshots, place, attributes_of, state)
+    return Catalogue(path, entries, attrs, snapshots, prefix, read_attributes, state)
 
 
 def _counter(path: str, size: int) -> Callable[[int], None]:
-    """A function to call at each group, dataset and attribute, with the bytes of an attribute."""
-    objects, bytes_read, end = 0, 0, time.thread_time() + _LISTING_SECONDS
+    """Return a function to call for each object and attribute, with the bytes of an attribute.
+
+    It raises DataError above the limits of their number, bytes and time.
+    """
+    objects, bytes_read, end = 0, 0, time.thread_time() + _MAX_LISTING_SECONDS
 
     def count(length: int = 0) -> None:
         nonlocal objects, bytes_read
         objects, bytes_read = objects + 1, bytes_read + length
-        late = objects % 100 == 0 and time.thread_time() > end  # the clock itself takes time
-        if late or objects > MOST_ENTRIES or bytes_read > size:
+        out_of_time = objects % 100 == 0 and time.thread_time() > end  # the clock itself takes time
+        if out_of_time or objects > MAX_ENTRIES or bytes_read > size:
             raise DataError(
                 f"{path!r} has too much to list: {objects:,} groups, datasets and attributes, "
-                f"{bytes_read:,} bytes of these, so far; the limits are {MOST_ENTRIES:,}, the size "
-                f"of the file, and {_LISTING_SECONDS:g} s; copy what you need into another file"
+                f"{bytes_read:,} bytes of these, so far; the limits are {MAX_ENTRIES:,}, the size "
+                f"of the file, and {_MAX_LISTING_SECONDS:g} s; copy what you need into another file"
             )
 
     return count
@@ -145,18 +151,22 @@ def _counter(path: str, size: int) -> Callable[[int], None]:
 def write_attributes(
     target: Any, kind: str, provenance: dict[str, Any], attrs: dict[str, Any] | None = None
 ) -> None:
-    """Set the attributes that every file of gnc carries, and further ones.
+    """Set the attributes that every file of gnc has, and further ones.
 
-    `kind` says what the file holds: `code`, `features`, `rows`; `target` are its attributes.
+    Args:
+        target: attributes of the file.
+        kind: content of the file: `code`, `features`, `rows`.
+        provenance: as in `CodeFile`.
+        attrs: further attributes.
     """
-    ours = {
+    gnc_attributes = {
         "gnc_format": FORMAT,
         "kind": kind,
         "created": creation_time(),
         "gnc_version": gnc_cli.__version__,
         "provenance": provenance_text(provenance),
     }
-    target.update(dict(sorted((attrs or {}).items())) | ours)
+    target.update(dict(sorted((attrs or {}).items())) | gnc_attributes)
 
 
 def _write_arrays(h5: Any, code: CodeFile) -> None:
@@ -174,58 +184,64 @@ def _write_arrays(h5: Any, code: CodeFile) -> None:
             h5.create_dataset(name, data=np.asarray(array, dtype=dtype), track_times=False)
 
 
-def _objects(
+def _list_objects(
     h5: Any, file: IO[bytes], path: str, size: int, count: Callable[[int], None]
 ) -> tuple[dict[str, Entry], list[str]]:
     """List every object of a file by path, and the paths of its groups, without soft links to one.
 
-    An object is opened once: further hard links to a dataset are other names of its entry, those to
+    An object is opened once: further hard links to a dataset are other names of its entry. Those to
     a group, which may contain itself, lead to no further names.
     """
     import h5py
 
     file.seek(0)
-    turned = file.read(6) == b"MATLAB" or path.lower().endswith(".mat")
-    entry = partial(_dataset_entry, file=file, size=size, lock=threading.Lock(), turned=turned)
+    from_matlab = file.read(6) == b"MATLAB" or path.lower().endswith(".mat")
+    list_dataset = partial(
+        _dataset_entry, file=file, size=size, lock=threading.Lock(), from_matlab=from_matlab
+    )
     group_entry, entries, links = Entry.refused(GROUP), dict[str, Entry](), dict[str, str]()
-    known = {h5py.h5o.get_info(h5.id).addr: group_entry}
+    by_address = {h5py.h5o.get_info(h5.id).addr: group_entry}
 
     def walk(group: Any, prefix: str) -> None:
-        for name in group:  # bytes, where it is no UTF-8
+        for name in group:  # bytes if it is not UTF-8
             count(0)
             stored = name if isinstance(name, bytes) else name.encode()
             path = prefix + stored.decode(errors="backslashreplace")
             link = group.id.links.get_info(stored)
-            if len(path) > _LONGEST_PATH:
-                problem = f"has a path of {len(path):,} letters, more than {_LONGEST_PATH:,}"
-                entries[path[:_LONGEST_PATH]] = Entry.refused(problem, "rename it")
+            if len(path) > _MAX_PATH_LETTERS:
+                entries[path[:_MAX_PATH_LETTERS]] = Entry.refused(
+                    f"has a path of {len(path):,} letters, more than {_MAX_PATH_LETTERS:,}",
+                    "rename it",
+                )
             elif link.type == h5py.h5l.TYPE_EXTERNAL:
-                outside = quote(group.get(name, getlink=True).filename)
-                problem = f"is a link to another file, {outside}, and is refused"
-                entries[path] = Entry.refused(problem)
+                target = quote(group.get(name, getlink=True).filename)
+                entries[path] = Entry.refused(
+                    f"is a link to another file, {target}, and is refused"
+                )
             elif link.type == h5py.h5l.TYPE_SOFT:
                 target = group.get(name, getlink=True).path
                 links[path] = ("" if target.startswith("/") else prefix) + target.strip("/")
-            elif link.u in known:
-                entries[path] = known[link.u]
+            elif link.u in by_address:
+                entries[path] = by_address[link.u]
             elif isinstance(member := group[name], h5py.Group):
-                entries[path] = known[link.u] = group_entry
+                entries[path] = by_address[link.u] = group_entry
                 walk(member, path + "/")
             elif isinstance(member, h5py.Dataset):
-                entries[path] = known[link.u] = entry(member)
+                entries[path] = by_address[link.u] = list_dataset(member)
             else:
                 entries[path] = Entry.refused("is a named type, not a dataset")
 
     walk(h5, "")
-    groups = [name for name, each in entries.items() if each is group_entry]
+    groups = [name for name, entry in entries.items() if entry is group_entry]
     for name, target in links.items():
-        missing = Entry.refused(f"is a link to {quote(target)}, which is no dataset of this file")
-        entries[name] = entries.get(target, missing)
-    return {n: each for n, each in entries.items() if not (turned and n[0] == "#")}, groups
+        problem = f"is a link to {quote(target)}, which is not a dataset of this file"
+        entries[name] = entries.get(target, Entry.refused(problem))
+    # MATLAB stores the contents of cells and structures in groups named `#refs#` and the like.
+    return {n: entry for n, entry in entries.items() if not (from_matlab and n[0] == "#")}, groups
 
 
 def epoch_or_step(name: str) -> dict[str, int]:
-    """The epoch or the step in the name of a snapshot; nothing for other names.
+    """Return the epoch or the step in the name of a snapshot; nothing for other names.
 
     >>> epoch_or_step("epoch_010"), epoch_or_step("step-500"), epoch_or_step("layer_3")
     ({'epoch': 10}, {'step': 500}, {})
@@ -235,11 +251,11 @@ def epoch_or_step(name: str) -> dict[str, int]:
 
 
 def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str, Any]:
-    """The attributes of a group that are texts, numbers, or up to `_MOST_NUMBERS` of these, as
-    Python has them; others are left.
+    """Return the attributes of a group that are texts, or up to `_MAX_ATTRIBUTE_NUMBERS` numbers.
 
-    The texts of an array are known when they are read, not before, and each may be as long as the
-    file; so an array of many texts in a large file is left.
+    They are of types of Python; others are left out. The length of the texts of an array is known
+    only when they are read, and each may be as long as the file, so that an array of many texts in
+    a large file is left out.
     """
     from h5py import h5t
 
@@ -247,20 +263,20 @@ def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str
     for name in group.attrs:
         with contextlib.suppress(TypeError):  # a type of HDF5 that NumPy lacks
             attribute = group.attrs.get_id(name)
-            kind, numbers = attribute.get_type(), math.prod(attribute.shape or ())
-            texts, length = isinstance(kind, h5t.TypeStringID), numbers * kind.get_size()
-            varying = texts and kind.is_variable_str()
-            most = (numbers - 1) * size if varying else length
-            plain = texts or (
+            kind, items = attribute.get_type(), math.prod(attribute.shape or ())
+            is_text, length = isinstance(kind, h5t.TypeStringID), items * kind.get_size()
+            variable_length = is_text and kind.is_variable_str()
+            max_bytes = (items - 1) * size if variable_length else length
+            readable = is_text or (
                 isinstance(kind, (h5t.TypeIntegerID, h5t.TypeFloatID, h5t.TypeEnumID))
-                and numbers <= _MOST_NUMBERS
+                and items <= _MAX_ATTRIBUTE_NUMBERS
             )
-            if not plain or most > memory_limit() // 8:
+            if not readable or max_bytes > memory_limit() // 8:
                 count(0)
                 continue
             value = group.attrs[name]
-            text = np.ravel(np.asarray(value, dtype=object)) if varying else ()
-            count(length + sum(map(len, text)))
+            texts = np.ravel(np.asarray(value, dtype=object)) if variable_length else ()
+            count(length + sum(map(len, texts)))
             if isinstance(value, bytes):
                 value = value.decode("utf-8", "replace")
             value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
@@ -269,22 +285,29 @@ def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str
 
 
 def _dataset_entry(
-    dataset: Any, file: IO[bytes], size: int, lock: threading.Lock, turned: bool = False
+    dataset: Any, file: IO[bytes], size: int, lock: threading.Lock, *, from_matlab: bool
 ) -> Entry:
-    """An open h5py dataset; nothing is read yet. The lock is that of the file, as is its size;
-    `turned`: MATLAB wrote it, the first axis last.
+    """List a dataset of h5py without reading it.
+
+    Args:
+        dataset: the open dataset.
+        file: its file.
+        size: size of the file, in bytes.
+        lock: lock of the file.
+        from_matlab: True if MATLAB wrote it, with the axes in reverse order.
     """
     import h5py
 
     if dataset.is_virtual or dataset.external:
-        return Entry.refused("takes its data from other files and is refused", _parts(dataset))
+        problem = "takes its data from other files and is refused"
+        return Entry.refused(problem, _sources_advice(dataset))
     if (
-        turned
+        from_matlab
         and isinstance(kind := dataset.attrs.get("MATLAB_class"), bytes)
         and kind.decode() not in MATLAB_NUMBERS
     ):
         return matlab_refusal(kind.decode())
-    if dataset.shape is None or (turned and "MATLAB_empty" in dataset.attrs):
+    if dataset.shape is None or (from_matlab and "MATLAB_empty" in dataset.attrs):
         return Entry.refused("is empty")
     try:
         dtype = dataset.dtype
@@ -295,51 +318,50 @@ def _dataset_entry(
             f"is packed with {missing}, which is not installed",
             "pip install hdf5plugin, or pack it with gzip",
         )
-    shape = tuple(int(n) for n in dataset.shape)[:: -1 if turned else 1]
+    shape = tuple(int(n) for n in dataset.shape)[:: -1 if from_matlab else 1]
     if len(shape) == 1 and h5py.check_string_dtype(dtype) is not None:
         return Entry(
             shape,
             WORDS,
             False,
-            lambda: _texts(dataset, size, lock),
+            lambda: _read_texts(dataset, size, lock),
             shape_warning=lambda: _shape_warning(dataset, 0, size),
         )
     bfloat16 = dtype == BFLOAT16
     real = dtype.kind in "iuf" or bfloat16
-    # Where it lies, if it is contiguous and in a layout of NumPy's; None where chunked, compact or
-    # never written.
+    # None of a dataset that is chunked, compact or was never written.
     offset: Any = dataset.id.get_offset() if real else None
-    alike = offset is not None and dataset.id.get_type().equal(h5py.h5t.py_create(dtype))
-    flat = FlatArray(file, offset, shape, dtype, fortran=turned) if alike else None
+    is_flat = offset is not None and dataset.id.get_type().equal(h5py.h5t.py_create(dtype))
+    flat = FlatArray(file, offset, shape, dtype, fortran=from_matlab) if is_flat else None
 
     def load() -> np.ndarray:
         if flat is not None:
             return flat.load()
         with lock:
             array = native(np.asarray(dataset[()]))
-        return array.T if turned else array
+        return array.T if from_matlab else array
 
-    axis = -1 if turned else 0
-    note = "axes turned, as MATLAB writes them" if turned and len(shape) > 1 else None
+    axis = -1 if from_matlab else 0
+    note = "axes reversed, as MATLAB writes them" if from_matlab and len(shape) > 1 else None
     entry = Entry(
         shape,
         "bfloat16" if bfloat16 else str(dtype),
         real,
         load,
-        read=None if not shape else flat.read if flat is not None else _rows(dataset, lock, axis),
+        read=(flat.read if flat else _rows_reader(dataset, lock, axis)) if shape else None,
         step=int(dataset.chunks[axis]) if shape and dataset.chunks else 1,
         shape_warning=lambda: _shape_warning(dataset, axis, size),
         note="2 opaque bytes per number, read as bfloat16" if bfloat16 else note,
     )
-    return without_single_axis(entry) if turned else entry
+    return without_single_axis(entry) if from_matlab else entry
 
 
 def _missing_filter(dataset: Any) -> str:
-    """Name the first filter of a dataset that HDF5 lacks, also with hdf5plugin; nothing else."""
+    """Name the first filter of a dataset that HDF5 and hdf5plugin lack; empty without one."""
     import h5py
 
-    made = dataset.id.get_create_plist()
-    filters = [made.get_filter(k) for k in range(made.get_nfilters())]
+    creation = dataset.id.get_create_plist()
+    filters = [creation.get_filter(k) for k in range(creation.get_nfilters())]
     if not all(h5py.h5z.filter_avail(code) for code, *_ in filters):
         with contextlib.suppress(ImportError):
             import_module("hdf5plugin")
@@ -351,12 +373,14 @@ def _missing_filter(dataset: Any) -> str:
     return next(missing, "")
 
 
-def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
-    """Words of a dataset. Many may be one place of the file, and each as long as the file: some are
-    read at a time, and all are compared with its size.
+def _read_texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
+    """Read the words of a dataset, shape (N,), objects.
+
+    Many may share one place in the file, and each may be as long as the file: some are read at a
+    time, and the length of all is compared with its size.
     """
-    fixed = dataset.dtype.kind == "S"
-    step, total = len(dataset) if fixed else max(1, memory_limit() // 8 // size), 0
+    fixed_length = dataset.dtype.kind == "S"
+    step, total = len(dataset) if fixed_length else max(1, memory_limit() // 8 // size), 0
     words = np.empty(dataset.shape, dtype=object)
     for start in range(0, len(words), step):
         with lock, fatal_signals():
@@ -368,51 +392,50 @@ def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
     return words
 
 
-def _rows(dataset: Any, lock: threading.Lock, axis: int) -> Callable[[int, int], np.ndarray]:
-    """Rows of a dataset along its first or last axis, by way of h5py; the last bands of chunks stay
-    decompressed for the next.
+def _rows_reader(dataset: Any, lock: threading.Lock, axis: int) -> Callable[[int, int], np.ndarray]:
+    """Return a function that reads rows start to stop along the first or last axis, by h5py.
+
+    The last bands of chunks stay decompressed for the next rows.
     """
-    cached: list[Any] = []
+    cached_dataset = cache(partial(_with_cache, dataset, axis))
 
     def read(start: int, stop: int) -> np.ndarray:
         with lock:
-            if not cached:
-                cached.append(_with_cache(dataset, axis))
-            return native(cached[0][start:stop] if axis == 0 else cached[0][..., start:stop].T)
+            source = cached_dataset()
+            return native(source[start:stop] if axis == 0 else source[..., start:stop].T)
 
     return read
 
 
-def _parts(dataset: Any) -> str:
-    """The next step for a dataset that is put together of others."""
-    sources = dataset.virtual_sources() if dataset.is_virtual else ()
-    places = [(part.file_name, part.dset_name) for part in sources]
-    files = [name for name, _ in places if name != "."]
+def _sources_advice(dataset: Any) -> str:
+    """Return the next step for a dataset that is composed of others."""
+    sources = [*dataset.virtual_sources()] if dataset.is_virtual else []
+    files = [source.file_name for source in sources if source.file_name != "."]
     if not files:
         return Entry.remedy
-    name, key = os.path.commonprefix(files), places[0][1].strip("/")
+    name, key = os.path.commonprefix(files), sources[0].dset_name.strip("/")
     pattern = name if len({*files}) == 1 else f"{name}*{PurePath(files[0]).suffix}"
     return f"name its parts as shards: {spelled('features', f'{pattern}:{key}')}"
 
 
 def _with_cache(dataset: Any, axis: int) -> Any:
-    """The dataset, opened again with a cache for `_KEPT_BANDS` bands of its chunks."""
+    """Open a dataset again, with a cache for `_CACHED_BANDS` bands of its chunks along an axis."""
     import h5py
 
     if dataset.chunks is None:
         return dataset
-    across = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
-    across //= -(-dataset.shape[axis] // dataset.chunks[axis])
-    band = across * math.prod(dataset.chunks) * dataset.dtype.itemsize
+    chunks = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
+    chunks //= -(-dataset.shape[axis] // dataset.chunks[axis])  # those of a band
+    band_bytes = chunks * math.prod(dataset.chunks) * dataset.dtype.itemsize
     access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
-    # Chunks share a slot where there are few slots, and then push each other out.
-    slots = min(20 * _KEPT_BANDS * across + 521, 1 << 20)
-    access.set_chunk_cache(slots, _KEPT_BANDS * band, 1.0)
+    # Chunks that share a slot push each other out; HDF5 has 521 slots by default.
+    slots = min(20 * _CACHED_BANDS * chunks + 521, 1 << 20)
+    access.set_chunk_cache(slots, _CACHED_BANDS * band_bytes, 1.0)
     return h5py.Dataset(h5py.h5d.open(dataset.file.id, dataset.name.encode(), access))
 
 
 def _shape_warning(dataset: Any, axis: int, size: int) -> str | None:
-    """Why the declared shape cannot be true, by the bytes that are stored for it."""
+    """Return why the declared shape cannot be right, by the bytes that are stored for it."""
     shape, itemsize = dataset.shape, dataset.id.get_type().get_size()  # NumPy's may be wider
     declared = math.prod(shape) * itemsize
     if declared == 0:
@@ -420,25 +443,25 @@ def _shape_warning(dataset: Any, axis: int, size: int) -> str | None:
     claim = f"declares shape {shape}, {declared / 1e9:.3g} GB"
     stored = dataset.id.get_storage_size()
     if stored == 0:
-        return f"declares shape {shape}, and not one number of it was ever written; {_AGAIN}"
+        return f"declares shape {shape}, and not one number of it was ever written; {_RERUN_ADVICE}"
     if stored > size:
         return f"{claim}, and {stored} bytes stored in a file of {size}; is the file damaged?"
     if not dataset.chunks:
         return None if declared <= stored else f"{claim}, of which {stored} bytes are stored"
     expected = math.prod(-(-n // c) for n, c in zip(shape, dataset.chunks, strict=True))
-    written = dataset.id.get_num_chunks()
-    if written < expected:
+    count = dataset.id.get_num_chunks()
+    if count < expected:
         return (
-            f"declares shape {shape}, of which {written} of {expected} chunks were ever written; "
-            f"{_AGAIN}"
+            f"declares shape {shape}, of which {count} of {expected} chunks were ever written; "
+            f"{_RERUN_ADVICE}"
         )
-    chunk = math.prod(dataset.chunks) * itemsize
-    if problem := excess(expected * chunk, stored):
+    chunk_bytes = math.prod(dataset.chunks) * itemsize
+    if problem := excess(expected * chunk_bytes, stored):
         return f"{problem}; store it without compression"
-    band = max(chunk, dataset.chunks[axis] * declared // shape[axis])
-    if _KEPT_BANDS * band > memory_limit():
+    band_bytes = max(chunk_bytes, dataset.chunks[axis] * declared // shape[axis])
+    if _CACHED_BANDS * band_bytes > memory_limit():
         return (
-            f"has chunks {dataset.chunks}, {band / 1e9:.3g} GB for one row of them, which the "
-            "memory cannot hold; store it in smaller chunks"
+            f"has chunks {dataset.chunks}, {band_bytes / 1e9:.3g} GB for one row of them, which "
+            "the memory cannot hold; store it in smaller chunks"
         )
     return None

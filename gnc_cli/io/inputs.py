@@ -24,9 +24,9 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE_BYTES = 1 << 20
 """Number of bytes read at a time."""
 _MAX_JSON_BYTES = 50_000_000
-"""Largest JSON file, in bytes, whose Python objects may take thirty times as many."""
+"""Largest JSON file, in bytes, whose Python objects may take thirty times its size."""
 _MAX_LINE_BYTES = 10_000_000
-"""Longest line of numbers, in bytes, whose Python cells may take sixty times as many."""
+"""Longest line of numbers, in bytes, whose Python cells may take sixty times its length."""
 GZIP_SIGNATURE = b"\x1f\x8b"
 """First bytes of a gzip file."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -40,10 +40,10 @@ def memory_limit() -> int:
     return total_memory() // 2
 
 
-def most_unpacked(stored: int) -> int:
-    """Return an upper estimate of the bytes that `stored` bytes of real data unpack to.
+def max_unpacked_bytes(stored: int) -> int:
+    """Return the largest number of bytes to which `stored` bytes are unpacked.
 
-    Deflate can unpack to a thousand times the size, as in a bomb of zeros.
+    Real data are smaller. Deflate can unpack to a thousand times the size, as in a bomb of zeros.
     """
     return 100 * stored + (64 << 20)
 
@@ -56,7 +56,7 @@ def excess(declared: int, stored: int) -> str | None:
     >>> excess(1 << 40, 1000)
     'declares 1,099,511,627,776 bytes, of which 1,000 are stored: more than is unpacked'
     """
-    if declared <= most_unpacked(stored):
+    if declared <= max_unpacked_bytes(stored):
         return None
     return f"declares {declared:,} bytes, of which {stored:,} are stored: more than is unpacked"
 
@@ -92,14 +92,14 @@ def short_name(path: str) -> str:
 
 
 @contextlib.contextmanager
-def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]:
+def open_input(path: str, signature: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]:
     """Open a binary file that can be positioned.
 
     `-` and the pipes that a shell opens, `<(...)`, are read to their end first.
 
     Args:
         path: name of a file; `-` for stdin.
-        begins: bytes that the first piece of stdin must contain.
+        signature: bytes that the first piece of stdin must contain.
 
     Raises:
         DataError: missing, a folder, a device or a named pipe, not readable, empty, or more from a
@@ -109,7 +109,7 @@ def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]
     if path == "-":
         if sys.stdin.isatty():
             raise UsageError("'-' reads stdin, which is a terminal; pipe a file into it")
-        yield _not_empty(_read_stream(sys.stdin.buffer, path, begins), path)
+        yield _not_empty(_read_stream(sys.stdin.buffer, path, signature), path)
         return
     try:
         piped = path.startswith(_DESCRIPTORS) and stat.S_ISFIFO(os.stat(path).st_mode)
@@ -142,12 +142,12 @@ def open_regular(path: str) -> BinaryIO:
     return file
 
 
-def _read_stream(stream: IO[bytes], path: str, begins: bytes) -> IO[bytes]:
-    """Read a stream into memory."""
+def _read_stream(stream: IO[bytes], path: str, signature: bytes) -> IO[bytes]:
+    """Read a stream into memory, if its first piece contains the signature."""
     content, limit = io.BytesIO(), memory_limit() // 4
     with waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
         while piece := stream.read(_PIECE_BYTES):
-            if not content.tell() and begins not in piece:
+            if not content.tell() and signature not in piece:
                 raise DataError("'-' cannot be read as HDF5: it does not begin so; pipe HDF5 in")
             if content.tell() + len(piece) > limit:
                 raise DataError(
@@ -179,6 +179,7 @@ def _integer(text: str) -> int:
 
     Larger ones cannot be compared with floats.
     """
+    # 310: a sign and the digits of the largest float64; longer texts are slow to convert.
     if len(text) > 310 or abs(int(text)) > sys.float_info.max:
         raise ValueError(f"a number of {len(text)} digits")
     return int(text)
@@ -186,9 +187,9 @@ def _integer(text: str) -> int:
 
 def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each folder below `root` that is not hidden, and the names of its files."""
-    for place, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield place, names
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        yield folder, names
 
 
 def read_lines(path: str | Lines) -> list[str]:
@@ -229,7 +230,7 @@ def pieces(
         line = file.readline(_MAX_LINE_BYTES)
         if len(line) == _MAX_LINE_BYTES:
             raise DataError(
-                f"{path!r} has a line of {_MAX_LINE_BYTES:,} bytes or more, behind byte "
+                f"{path!r} has a line of {_MAX_LINE_BYTES:,} bytes or more, after byte "
                 f"{start + len(piece)}; end each point with a line feed, or save a table as .npy"
             )
         try:

@@ -22,7 +22,7 @@ from gnc_cli.runtime.system import AS_STORED, lock
 
 _Row = TypeVar("_Row")
 _MAX_LINE_BYTES = 1 << 26
-"""Longest line, in bytes; rows of results have thousands."""
+"""Longest line, in bytes, that is parsed; rows of results have thousands."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         path: the file, or None to store nothing.
         read: function that converts the JSON object of a line to a row; its ValueError names the
             wrong field.
-        first: first key of each line, by which an incomplete line is recognised.
+        first_key: first key of each line, by which an incomplete line is recognised.
         options: options of the run, stored in each row under `options`, which must be equal for
             all rows of a file. None if the folder of the file determines them.
         resume: True to read the existing rows and append to them, or to those of `FILE.part` if a
@@ -54,17 +54,17 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         self,
         path: str | os.PathLike[str] | None,
         read: Callable[[dict[str, Any]], _Row],
-        first: str,
+        first_key: str,
         options: dict[str, Any] | None,
         *,
         resume: bool = False,
         force: bool = False,
     ) -> None:
-        self._bare = options is None
+        self._stores_options = options is not None
         self.options: dict[str, Any] = json.loads(json.dumps(options or {}))
         self.rows: list[_Row] = []
         """Rows that the file had."""
-        self._read_row, self._head = read, b'{"%s"' % first.encode()
+        self._read_row, self._head = read, b'{"%s"' % first_key.encode()
         self._ends: list[int] = []
         """End of the line of each row, in bytes."""
         self._file: int | None = None
@@ -108,7 +108,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         """
         if self._file is None:
             return
-        row = row if self._bare else {**row, "options": self.options}
+        row = {**row, "options": self.options} if self._stores_options else row
         line = (json.dumps(row, allow_nan=False) + "\n").encode()
         if not self._ends:
             self._rewrite([line])
@@ -133,7 +133,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         del self.rows[count:], self._ends[count:]
         self._cut()
 
-    def drop(self, numbers: Collection[int]) -> None:
+    def drop(self, indices: Collection[int]) -> None:
         """Drop rows by their index from 0; a kill leaves all of them, or none.
 
         Raises:
@@ -144,7 +144,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
             file.seek(0)
             spans = zip([0, *self._ends], self._ends, strict=False)
             lines = [file.read(end - begin).strip(b"\n") + b"\n" for begin, end in spans]
-        remaining = [line for number, line in enumerate(lines) if number not in numbers]
+        remaining = [line for index, line in enumerate(lines) if index not in indices]
         if self._path != self._target:
             self.take_name()
         self._rewrite(remaining)
@@ -207,14 +207,15 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
         return end
 
     def _read(self) -> None:
+        """Read the rows of the file, up to an incomplete last line."""
         assert self._file is not None
         end = 0
         with open(os.dup(self._file), "rb") as file:
             while line := file.readline(_MAX_LINE_BYTES):
                 end += len(line)
-                matching = line[: len(self._head)] == self._head[: len(line)]
-                complete = line.endswith(b"\n") or len(line) == _MAX_LINE_BYTES or _is_json(line)
-                if matching and not complete and self.rows:
+                begins_as_row = line[: len(self._head)] == self._head[: len(line)]
+                complete = line.endswith(b"\n") or len(line) == _MAX_LINE_BYTES or _parse_json(line)
+                if begins_as_row and not complete and self.rows:
                     return  # an incomplete last row
                 self.rows.append(self._row(len(self.rows) + 1, line))
                 self._ends.append(end)
@@ -239,8 +240,8 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
 
     def _parse(self, line: bytes) -> tuple[_Row, dict[str, Any]]:
         """Return the row of a line and its options; raise ValueError for other lines."""
-        row = json.loads(line) if _is_json(line) else None
-        options = {} if self._bare or not isinstance(row, dict) else row.pop("options", None)
+        row = _parse_json(line)
+        options = row.pop("options", None) if self._stores_options and isinstance(row, dict) else {}
         if not isinstance(row, dict) or not isinstance(options, dict):
             raise ValueError("is not a row of an earlier run")
         return self._read_row(row), options
@@ -259,9 +260,9 @@ class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
             ) from error
 
 
-def _is_json(text: bytes) -> bool:
+def _parse_json(text: bytes) -> Any:
+    """Parse a value of JSON; None if the text is not JSON, or null."""
     try:
-        json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None

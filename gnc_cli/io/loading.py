@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,16 +20,26 @@ from gnc_cli.parameters import Lines, spelled
 from gnc_cli.parsing import abridge, quote
 
 _BLOCK_BYTES = 32 << 20
-"""Bytes of a block of a classifier, as float64."""
+"""Bytes of a block of a classifier, as float64, small compared with any memory."""
 LARGEST_LABEL = 1 << 53
 """Largest label, far above any number of classes; integers up to it are exact in float64."""
-IGNORED = ("-1", "-100")
-"""Labels of samples that are left out; the second is the `ignore_index` of PyTorch and Hugging
-Face."""
+IGNORED_LABELS = ("-1", "-100")
+"""Labels of samples that are left out; -100 is the `ignore_index` of PyTorch and Hugging Face."""
 ONE_BASED, ONE_HOT = "one-based", "one-hot"
 """Forms of `--labels-are`; the third is `zero-based`."""
-_SUM_ERROR = 1e-2
+_MAX_SUM_ERROR = 1e-2
 """Largest error of the sum of probabilities; 1,000 classes in float16 have errors of 1e-3."""
+
+
+class StoredLabels(NamedTuple):
+    """Labels of a file or an array, as they are stored."""
+
+    values: np.ndarray
+    """Labels, shape (N,), (N, 1), or one row per sample and one column per class."""
+    location: str
+    """Name of the labels in messages."""
+    dtype: str
+    """Dtype in the file, also one that NumPy lacks, as `bfloat16`."""
 
 
 def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
@@ -37,43 +48,41 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
     Raises:
         DataError: anything else; the message names file, dataset, value and the next step.
     """
-    where = catalogue.where(name)
-    entry = checked(catalogue, name)
+    entry, location = checked(catalogue, name), catalogue.location(name)
     if len(entry.shape) != 2 or min(entry.shape) < 2:
         raise DataError(
-            f"{where} has shape {entry.shape}; expected (K, d), one point on each line, with "
+            f"{location} has shape {entry.shape}; expected (K, d), one point on each line, with "
             "K >= 2 and d >= 2"
         )
     matrix = load_numbers(catalogue, name)
     matrix = matrix.T if is_kernel(name) else matrix
-    require_finite(matrix, where)
+    require_finite(matrix, location)
     zero = np.flatnonzero(~matrix.any(axis=1))
     if zero.size:
         raise DataError(
-            f"{where} has {zero.size} zero row(s), the first is row {zero[0]}; "
+            f"{location} has {zero.size} zero row(s), the first is row {zero[0]}; "
             "a point on the sphere needs a direction: remove or repair these rows"
         )
     return matrix
 
 
 def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
-    """Return a bias, stored as (K,), (1, K) or (K, 1), as shape (K,), float64, finite.
+    """Load a bias, stored as (K,), (1, K) or (K, 1), as shape (K,), float64, finite.
 
     Without K, any number of classes is accepted.
 
     Raises:
         DataError: another shape or dtype, NaN or infinity.
     """
-    entry = checked(catalogue, name)
+    entry, location = checked(catalogue, name), catalogue.location(name)
     check_bits(catalogue, name)
-    where = catalogue.where(name)
     size = math.prod(entry.shape)
     if entry.shape not in ((size,), (1, size), (size, 1)) or K not in (None, size):
         raise DataError(
-            f"{where} has shape {entry.shape}; expected ({K or 'K'},), one for each class"
+            f"{location} has shape {entry.shape}; expected ({K or 'K'},), one for each class"
         )
     bias = load_numbers(catalogue, name).reshape(-1)
-    require_finite(bias, where)
+    require_finite(bias, location)
     return bias
 
 
@@ -83,14 +92,14 @@ def load_labels(catalogue: Catalogue, name: str, K: int | None = None) -> np.nda
     Raises:
         DataError: another shape or dtype, words, or a value that is not a class (of K, if given).
     """
-    values, where, dtype = stored_labels(catalogue, name)
-    if values.dtype == object:
-        raise DataError(f"{where} has words; save class numbers, 0 to K - 1")
-    return read_labels(values, where, dtype, K=K)[0]
+    labels = stored_labels(catalogue, name)
+    if labels.values.dtype == object:
+        raise DataError(f"{labels.location} has words; save class numbers, 0 to K - 1")
+    return read_labels(*labels, K=K)[0]
 
 
-def stored_labels(catalogue: Catalogue, name: str) -> tuple[np.ndarray, str, str]:
-    """Load labels as stored, their name in messages and their dtype in the file.
+def stored_labels(catalogue: Catalogue, name: str) -> StoredLabels:
+    """Load labels as they are stored.
 
     Raises:
         DataError: they are neither real numbers, nor booleans, nor words.
@@ -98,12 +107,12 @@ def stored_labels(catalogue: Catalogue, name: str) -> tuple[np.ndarray, str, str
     step = "words; save numbers: names, labels = numpy.unique(words, return_inverse=True)"
     entry = checked(catalogue, name, words=step, labels=True)
     with translated(catalogue.path, f"labels {name!r} of shape {entry.shape} {entry.dtype}"):
-        return np.asarray(entry.load()), catalogue.where(name), entry.dtype
+        return StoredLabels(np.asarray(entry.load()), catalogue.location(name), entry.dtype)
 
 
 def read_labels(
     values: np.ndarray,
-    where: str,
+    location: str,
     dtype: str,
     *,
     form: str = "zero-based",
@@ -113,16 +122,16 @@ def read_labels(
     """Convert stored labels to class numbers, or to words.
 
     Args:
-        values: labels, shape (N,), (N, 1), or one row per sample and one column per class.
-        where: name of the labels in messages.
-        dtype: type as stored, also `bfloat16`.
+        values: as in `StoredLabels`.
+        location: as in `StoredLabels`.
+        dtype: as in `StoredLabels`.
         form: `zero-based`, `one-based` or `one-hot`, as the user says.
         ignored: labels of samples that are left out, as stored.
         K: number of classes, if known.
 
     Returns:
-        Class numbers from 0 on, shape (N,), int64, -1 for ignored labels, or words, objects; and a
-        note if the numbers were not stored as such.
+        Class numbers from 0 on, shape (N,), int64, -1 for ignored labels; or words, shape (N,),
+        objects. And a note if the numbers were not stored as such.
 
     Raises:
         DataError: another shape, or a value that is not a class (of K, if given) or may be
@@ -134,47 +143,48 @@ def read_labels(
     """
     note = None
     if form == ONE_HOT or (values.ndim == 2 and values.shape[1] > 1):
-        values, note = _classes_of_rows(values, where, form)
+        values, note = _classes_of_rows(values, location, form)
     if values.shape[1:] not in ((), (1,)) or not values.ndim:
         step = "; choose a column, labels[:, 0]" if values.ndim == 2 else ""
         raise DataError(
-            f"{where} has shape {values.shape}; expected (N,), one class number for each row{step}"
+            f"{location} has shape {values.shape}; expected (N,), one class number for each row"
+            f"{step}"
         )
     values = values.reshape(-1)
     if values.dtype.kind in "SUO":
         if form == ONE_BASED:
-            raise DataError(f"{where} has words; drop {spelled('labels_are', ONE_BASED)}")
+            raise DataError(f"{location} has words; drop {spelled('labels_are', ONE_BASED)}")
         decoded = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
         return decoded.astype(object), note
     if values.dtype == bool:
         values, note = values.astype(np.int64), "booleans, taken as the classes 0 and 1"
     if values.dtype.kind == "f":
-        require_finite(values, where)
-        exact = _exact_integers(dtype)
-        if rounded := np.count_nonzero(np.abs(values) >= exact):
+        require_finite(values, location)
+        limit = _exact_integers(dtype)
+        if count := np.count_nonzero(np.abs(values) >= limit):
             raise DataError(
-                f"{where} has {rounded} label(s) of {exact} or more, which {dtype} rounds; save "
+                f"{location} has {count} label(s) of {limit} or more, which {dtype} rounds; save "
                 "the labels as integers, before they are rounded"
             )
         values = values.astype(np.float64)
-    whole = [mark for mark in ignored if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII)]
-    left_out = np.any([values == int(mark.partition(".")[0]) for mark in whole], axis=0)
+    marks = [mark for mark in ignored if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII)]
+    omitted = np.any([values == int(mark.partition(".")[0]) for mark in marks], axis=0)
     first = int(form == ONE_BASED and note is None)
     last = LARGEST_LABEL if K is None else K - 1
-    right = (values >= first) & (values <= last) & (values == np.floor(values))
-    bad = np.flatnonzero(~right & ~left_out)
-    if bad.size:
-        step = "remove or renumber these rows"
+    valid = (values >= first) & (values <= last) & (values == np.floor(values))
+    wrong = np.flatnonzero(~valid & ~omitted)
+    if wrong.size:
+        step, value = "remove or renumber these rows", values[wrong[0]]
         if first:
             step += f", or drop {spelled('labels_are', ONE_BASED)}"
-        elif ignored and values[bad[0]] == np.floor(values[bad[0]]):
-            step += f", or leave them out: {spelled('ignore_label', int(values[bad[0]]))}"
+        elif ignored and value == np.floor(value):
+            step += f", or leave them out: {spelled('ignore_label', int(value))}"
         raise DataError(
-            f"{where} has {bad.size} value(s) that are no class, the first is {values[bad[0]]} at "
-            f"row {bad[0]}; expected integers from {first} {'on' if K is None else f'to {last}'}: "
+            f"{location} has {wrong.size} value(s) that are no class, the first is {value} at row "
+            f"{wrong[0]}; expected integers from {first} {'on' if K is None else f'to {last}'}: "
             f"{step}"
         )
-    return np.where(left_out, -1, np.where(left_out, 0, values).astype(np.int64) - first), note
+    return np.where(omitted, -1, np.where(omitted, 0, values).astype(np.int64) - first), note
 
 
 def _exact_integers(dtype: str) -> int:
@@ -185,33 +195,38 @@ def _exact_integers(dtype: str) -> int:
         return 256 if dtype == "bfloat16" else 8 if "float8" in dtype else LARGEST_LABEL
 
 
-def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndarray, str | None]:
+def _classes_of_rows(values: np.ndarray, location: str, form: str) -> tuple[np.ndarray, str | None]:
     """Return the class of each row of one-hot labels or probabilities, and a note on the latter.
 
+    Other labels are returned as they are.
+
     Raises:
-        DataError: rows are neither, or one-hot in contradiction to `form`.
+        DataError: the rows are multi-label, or one-hot in contradiction to `form`.
     """
     if is_one_hot(values):
         if form == ONE_HOT:
             return values.argmax(axis=1), None
         raise DataError(
-            f"{where} is one-hot, shape {values.shape}; add {spelled('labels_are', ONE_HOT)}"
+            f"{location} is one-hot, shape {values.shape}; add {spelled('labels_are', ONE_HOT)}"
         )
     binary = values.dtype.kind not in "SUO" and bool(((values == 0) | (values == 1)).all())
     if binary and values.ndim == 2 and values.shape[1] > 1:
         rows = np.flatnonzero(np.count_nonzero(values, axis=1) != 1)
         raise DataError(
-            f"{where} is multi-label, shape {values.shape}, and not one-hot: {len(rows)} row(s) "
-            f"without exactly one 1, the first is row {rows[0]}; keep the rows of one class, "
+            f"{location} is multi-label, shape {values.shape}, and not one-hot: {len(rows)} row(s) "
+            f"without exactly one 1, the first is row {rows[0]}; select the rows of one class, "
             "one = labels.sum(axis=1) == 1: features[one], labels[one].argmax(axis=1)"
         )
     if form == ONE_HOT:
         raise DataError(
-            f"{where}: shape {values.shape} is not one-hot, with one 1 and else zeros in each "
+            f"{location}: shape {values.shape} is not one-hot, with one 1 and else zeros in each "
             f"row; drop {spelled('labels_are', ONE_HOT)}"
         )
-    soft = values.dtype.kind == "f" and bool((values >= 0).all())
-    if not soft or np.abs(values.sum(axis=1, dtype=np.float64) - 1.0).max(initial=0) > _SUM_ERROR:
+    nonnegative = values.dtype.kind == "f" and bool((values >= 0).all())
+    if (
+        not nonnegative
+        or np.abs(values.sum(axis=1, dtype=np.float64) - 1.0).max(initial=0) > _MAX_SUM_ERROR
+    ):
         return values, None
     ties = np.count_nonzero(np.count_nonzero(values.T == values.max(axis=1), axis=0) > 1)
     suffix = f"; {ties} row(s) have a tie, taken as the first" if ties else ""
@@ -234,71 +249,76 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
     for part, shape in zip(parts, shapes, strict=True):
         if shape[1] != shapes[0][1]:
             raise DataError(
-                f"{part.where} has shape {part.shape}, but {parts[0].where} has "
+                f"{part.location} has shape {part.shape}, but {parts[0].location} has "
                 f"{parts[0].shape}; shards of one classifier must agree in d"
             )
     K, d = sum(shape[0] for shape in shapes), shapes[0][1]
     if d < 2:
-        raise DataError(f"{parts[0].where} makes ({K}, {d}); weights need d >= 2")
+        raise DataError(f"{parts[0].location} makes ({K}, {d}); weights need d >= 2")
     if 8 * K * d > memory_limit():
         raise DataError(
-            f"{parts[0].where} makes shape ({K}, {d}), {8 * K * d / 1e9:.3g} GB as float64, more "
-            "than half of this machine's memory"
+            f"{parts[0].location} makes shape ({K}, {d}), {8 * K * d / 1e9:.3g} GB as float64, "
+            "more than half of this machine's memory"
         )
     weights = np.empty((K, d))
     ends = [*accumulate(rows for rows, _ in shapes)]
     for part, rows in zip(parts, np.split(weights, ends[:-1]), strict=True):
-        target = rows.T if transpose else rows  # as the file has it
+        target = rows.T if transpose else rows  # the axes of the file
         step = max(1, _BLOCK_BYTES // (8 * part.shape[1] * part.step)) * part.step
         for start in range(0, part.shape[0], step):
             with np.errstate(invalid="ignore"):
                 target[start : start + step] = part.read(start, min(start + step, part.shape[0]))
-        require_finite(target, part.where)
+        require_finite(target, part.location)
     return weights
 
 
-def numbered(
+def number_words(
     words: np.ndarray,
     names: str | Lines | None,
-    where: Mapping[str, str],
+    locations: Mapping[str, str],
     ignored: Collection[str] = (),
 ) -> tuple[np.ndarray, list[str]]:
     """Return the class numbers, (N,), of labels that are words, and the name of each class.
 
     Args:
         words: shape (N,); None or empty if one is missing.
-        names: of the classes, in their order, or a file of them; None for the sorted words.
-        where: names in messages by role; weights and logits have an order of classes.
+        names: names of the classes, in their order, or a file of them; None for the sorted words.
+        locations: names in messages by role; weights and logits have an order of classes.
         ignored: words of samples that are left out, -1 in the result.
 
     Raises:
         DataError: a word is missing or not a name, or the order of the classes is unknown.
 
     Example:
-        >>> numbered(np.array(["cat", "ant", "cat"]), None, {"labels": "labels"})
+        >>> number_words(np.array(["cat", "ant", "cat"]), None, {"labels": "labels"})
         (array([1, 0, 1]), ['ant', 'cat'])
     """
-    if names is None and {"weights", "logits"} & where.keys():
+    if names is None and {"weights", "logits"} & locations.keys():
         raise DataError(
-            f"{where['labels']}: these are words, and the order of the classifier's classes is not "
-            f"known; give {spelled('class_names', 'FILE')}, one name for each of its rows"
+            f"{locations['labels']}: these are words, and the order of the classifier's classes is "
+            f"not known; give {spelled('class_names', 'FILE')}, one name for each of its rows"
         )
     class_names = (
         sorted({*words.tolist()} - {None, "", *ignored}) if names is None else read_lines(names)
     )
-    places = {name: k for k, name in enumerate(class_names)} | dict.fromkeys(ignored, -1)
-    labels = np.array([places.get(word, -2) for word in words.tolist()], dtype=np.int64)
+    numbers = {name: k for k, name in enumerate(class_names)} | dict.fromkeys(ignored, -1)
+    labels = np.array([numbers.get(word, -2) for word in words.tolist()], dtype=np.int64)
     if labels.min(initial=0) < -1:
+        row = labels.argmin()
         raise DataError(
-            f"{where['labels']}: {quote(words[labels.argmin()])} at row {labels.argmin()} is none "
-            f"of the {len(class_names)} names of classes; add it to them, remove such rows, or "
-            f"leave them out with {spelled('ignore_label', 'WORD')}"
+            f"{locations['labels']}: {quote(words[row])} at row {row} is none of the "
+            f"{len(class_names)} names of classes; add it to them, remove such rows, or leave them "
+            f"out with {spelled('ignore_label', 'WORD')}"
         )
     return labels, class_names
 
 
 def refuse_bits(array: np.ndarray, name: str) -> None:
-    """Refuse 16-bit whole numbers of a caller: they may be the bits of bfloat16."""
+    """Refuse an array of 16-bit whole numbers, which may be the bits of bfloat16.
+
+    Raises:
+        DataError: the array has such numbers; the message says how to convert them.
+    """
     if array.dtype.kind in "iu" and array.dtype.itemsize == 2:
         bits = f"(numpy.asarray({name}).astype('u2').astype('u4') << 16).view('f4')"
         raise DataError(
@@ -307,20 +327,33 @@ def refuse_bits(array: np.ndarray, name: str) -> None:
         )
 
 
-def require_finite(array: np.ndarray, where: str) -> None:
-    """Refuse NaN and infinity; the message has their number and the position of the first."""
+def require_finite(array: np.ndarray, location: str) -> None:
+    """Refuse NaN and infinity.
+
+    Args:
+        array: numbers, shape (N,) or (N, d).
+        location: name of the array, which begins the message.
+
+    Raises:
+        DataError: not all are finite; the message has their number and the position of the first.
+    """
     if np.isfinite(array).all():
         return
-    bad = np.argwhere(~np.isfinite(array))
-    position = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), bad[0], strict=False))
+    wrong = np.argwhere(~np.isfinite(array))
+    axes = zip(("row", "column"), wrong[0], strict=False)
     raise DataError(
-        f"{where} has {len(bad)} value(s) that are not finite, the first is "
-        f"{array[tuple(bad[0])]} at {position}; remove or repair these rows"
+        f"{location} has {len(wrong)} value(s) that are not finite, the first is "
+        f"{array[tuple(wrong[0])]} at {', '.join(f'{axis} {i}' for axis, i in axes)}; remove or "
+        "repair these rows"
     )
 
 
 def load_numbers(catalogue: Catalogue, name: str) -> np.ndarray:
-    """Load all numbers of a dataset as float64, or raise DataError if the file fails."""
+    """Load all numbers of a dataset as contiguous float64, in the shape of the file.
+
+    Raises:
+        DataError: the file fails.
+    """
     entry = catalogue.entries[name]
     with (
         translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"),
@@ -330,7 +363,7 @@ def load_numbers(catalogue: Catalogue, name: str) -> np.ndarray:
 
 
 def is_one_hot(values: np.ndarray) -> bool:
-    """Return True if each row has two or more columns, with one 1 and zeros otherwise."""
+    """Return whether an array is of shape (N, K) with K > 1, each row one 1 and zeros otherwise."""
     return (
         values.ndim == 2
         and values.shape[1] > 1
@@ -339,23 +372,27 @@ def is_one_hot(values: np.ndarray) -> bool:
     )
 
 
-def check_range(labels: np.ndarray, K: int, where: str) -> None:
-    """Refuse labels above K - 1; those that run from 1 to K are recognised."""
+def check_range(labels: np.ndarray, K: int, location: str) -> None:
+    """Refuse labels, shape (N,), above K - 1; those that run from 1 to K are recognised.
+
+    Raises:
+        DataError: a label is above K - 1; the message names the first, and the likely next step.
+    """
     if int(labels.max(initial=0)) < K:
         return
     row, step = int((labels >= K).argmax()), ""
     if labels[labels >= 0].min() == 1 and labels.max() == K:
-        step = f"; {from_one()}"
+        step = f"; {one_based_step()}"
     elif (labels[labels >= K] == labels[row]).all():
         step = f"; to leave its samples out, add {spelled('ignore_label', int(labels[row]))}"
     raise DataError(
-        f"{where} has label {labels[row]} at row {row}, out of range for K = {K}; "
+        f"{location} has label {labels[row]} at row {row}, out of range for K = {K}; "
         f"expected 0 to {K - 1}{step}"
     )
 
 
 def suspicion(labels: np.ndarray) -> str | None:
-    """Return a warning about labels that alone determine K, shape (N,); None without a suspicion.
+    """Return a warning about labels, shape (N,), that alone determine K; None without a suspicion.
 
     They may count from 1, or the largest one may mark samples to leave out.
     """
@@ -365,7 +402,7 @@ def suspicion(labels: np.ndarray) -> str | None:
     if present[0] == 1 and present[-1] == len(present):
         return (
             f"no sample has label 0, and every label from 1 to {present[-1]} has some: class 0 is "
-            f"taken as missing; {from_one()}"
+            f"taken as missing; {one_based_step()}"
         )
     gaps = np.diff(present)
     if not gaps[-1] == gaps.max() > len(present):
@@ -378,13 +415,13 @@ def suspicion(labels: np.ndarray) -> str | None:
     )
 
 
-def from_one() -> str:
+def one_based_step() -> str:
     """Return the next step for labels that count from 1."""
     return f"if they count from 1, add {spelled('labels_are', ONE_BASED)}"
 
 
 def joined_labels(
-    parts: Sequence[tuple[np.ndarray, str, str]],
+    parts: Sequence[StoredLabels],
     rows: Sequence[tuple[str, int]],
     form: str,
     ignored: Collection[str],
@@ -393,35 +430,39 @@ def joined_labels(
     """Join the labels of all shards in order, as class numbers or words, shape (N,).
 
     Args:
-        parts: values, name in messages and dtype of the labels of each shard.
+        parts: labels of each shard.
         rows: name and number of rows of each shard of features; compared with the labels if there
             are as many shards.
         form: as in `read_labels`.
         ignored: as in `read_labels`.
         notes: list to which notes on the reading are appended.
+
+    Raises:
+        DataError: the labels are -1 and 1, a shard has another number of labels than rows, some
+            shards have words and others numbers, or `read_labels` refuses one.
     """
     joined: list[np.ndarray] = []
-    flat = [values for values, *_ in parts if values.dtype.kind in "iuf" and values.ndim == 1]
-    present = np.unique(np.concatenate([[], *map(np.unique, flat)]))
+    vectors = [p.values for p in parts if p.values.dtype.kind in "iuf" and p.values.ndim == 1]
+    present = np.unique(np.concatenate([[], *map(np.unique, vectors)]))
     if np.array_equal(present, [-1, 1]) and [*ignored].count("-1") < 2:  # the second is the user's
         raise DataError(
-            f"{parts[0][1]} has the labels -1 and 1 alone, and -1 marks samples to leave out; of "
-            f"two classes number them 0 and 1: (labels + 1) // 2; else "
+            f"{parts[0].location} has the labels -1 and 1 alone, and -1 marks samples to leave "
+            "out; of two classes number them 0 and 1: (labels + 1) // 2; else "
             f"{spelled('ignore_label', -1)}"
         )
-    for number, (values, where, dtype) in enumerate(parts):
-        labels, note = read_labels(values, where, dtype, form=form, ignored=ignored)
+    for number, part in enumerate(parts):
+        labels, note = read_labels(*part, form=form, ignored=ignored)
         if note is not None:
-            notes.append(f"{where}: {note}")
+            notes.append(f"{part.location}: {note}")
         if len(rows) == len(parts) > 1 and len(labels) != rows[number][1]:
             raise DataError(
-                f"{where} has {len(labels)} labels, {rows[number][0]} has "
+                f"{part.location} has {len(labels)} labels, {rows[number][0]} has "
                 f"{rows[number][1]} rows; each shard needs one label per row"
             )
         if joined and labels.dtype != joined[0].dtype:
             raise DataError(
-                f"one of {abridge([name for _, name, _ in parts])} has words and another numbers; "
-                "save all as words or all as numbers"
+                f"one of {abridge([part.location for part in parts])} has words and another "
+                "numbers; save all as words or all as numbers"
             )
         joined.append(labels)
     return np.concatenate(joined)

@@ -18,16 +18,18 @@ from gnc_cli.io.inputs import read_json
 from gnc_cli.runtime.deadline import waiting
 
 CONFIG = "config.json"
-_FILES = (
+"""File that describes a model, in its folder."""
+_TENSOR_FILES = (
     "model.safetensors.index.json",
     "model.safetensors",
     "pytorch_model.bin.index.json",
     "pytorch_model.bin",
 )
 """Files of a model's tensors, by precedence."""
-_HUB = re.compile(
+_HUB_NAME = re.compile(
     r"hf:(?P<name>(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?"
 )
+"""Name of a model on the hub, which allows 96 letters."""
 
 
 class HubName(NamedTuple):
@@ -53,7 +55,7 @@ def hub_name(text: str) -> HubName | None:
     """
     if not text.startswith("hf:"):
         return None
-    if (match := _HUB.fullmatch(text)) is None:
+    if (match := _HUB_NAME.fullmatch(text)) is None:
         raise UsageError(f"{text!r} is not a model of the hub; write hf:org/name or hf:org/name@v1")
     return HubName(match["name"], match["revision"], match["key"])
 
@@ -75,7 +77,7 @@ def class_names(folder: str, K: int) -> list[str] | None:
     """Read the names of the K classes of a model's head.
 
     They are `id2label` of its config.json, or the tokens of a language model by its tokenizer.json.
-    Rows beyond the tokens, which pad the head, are `(no token)`.
+    Further rows, which pad the head, are `(no token)`.
 
     Returns:
         None if these files name another number of classes.
@@ -111,7 +113,7 @@ def _tokens(folder: str) -> list[tuple[Any, Any]]:
     tokenizer = read_json(path, "a tokenizer")
     vocabulary = tokenizer["model"]["vocab"]
     tokens = (
-        [(token, k) for k, (token, _) in enumerate(vocabulary)]  # and scores, in unigram models
+        [(token, k) for k, (token, _) in enumerate(vocabulary)]  # unigram models: also scores
         if isinstance(vocabulary, list)
         else vocabulary.items()
     )
@@ -123,7 +125,9 @@ def model_file(folder: str) -> str | None:
     """Return the file of a folder with a model's tensors, or with their index; None without one."""
     names = sorted(os.listdir(folder))
     others = [name for name in names if name.endswith(".safetensors")]
-    files = [name for name in _FILES if name in names] or (others if len(others) == 1 else [])
+    files = [name for name in _TENSOR_FILES if name in names] or (
+        others if len(others) == 1 else []
+    )
     return os.path.join(folder, files[0]) if files else None
 
 
@@ -148,10 +152,11 @@ def fetch_model(model: HubName, choose: Callable[[Mapping[str, Any], list[str]],
     folder = os.path.dirname(path)
     # The commit of config.json, since a branch may move between two files.
     model = model._replace(revision=os.path.basename(folder))
-    places = (find(model, name) for find in (_cached, _fetch) for name in _FILES)
-    if (path := next(filter(None, places), None)) is None:
+    paths = (find(model, name) for find in (_cached, _fetch) for name in _TENSOR_FILES)
+    if (path := next(filter(None, paths), None)) is None:
         raise DataError(
-            f"'hf:{model.name}' has none of {', '.join(_FILES)}; fetch its files and name one"
+            f"'hf:{model.name}' has none of {', '.join(_TENSOR_FILES)}; fetch its files and name "
+            "one"
         )
     if path.endswith(".index.json"):
         config = read_model_config(folder)
@@ -172,8 +177,8 @@ def _cached(model: HubName, file: str) -> str | None:
     """
     advice = ", or name the folder of a model"
     hub = import_extra("huggingface_hub", f"'hf:{model.name}'", "trainers", advice)
-    place = hub.try_to_load_from_cache(model.name, file, revision=model.revision)
-    return place if isinstance(place, str) else None
+    path = hub.try_to_load_from_cache(model.name, file, revision=model.revision)
+    return path if isinstance(path, str) else None
 
 
 def _fetch(model: HubName, file: str) -> str | None:

@@ -42,7 +42,7 @@ def write_rows(
         path: the target.
         result: the record of a command.
         options: options of the command, for the provenance of .h5 and .parquet.
-        datasets: further datasets of .h5, by their paths in it.
+        datasets: further datasets of .h5, of any shape, by their paths in it.
         force: True to replace an existing file.
 
     Raises:
@@ -64,7 +64,7 @@ def write_rows(
 
 
 def csv_text(names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
-    """Format lines with these keys as `write_csv` does."""
+    """Return the CSV text of lines, mappings with these keys; see `write_csv`."""
     file = io.BytesIO()
     write_csv(file, names, ([line.get(name) for name in names] for line in lines))
     return file.getvalue().decode()
@@ -72,7 +72,7 @@ def csv_text(names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
 
 def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a header and rows as CSV, None as an empty cell."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(names)

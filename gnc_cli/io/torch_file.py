@@ -1,9 +1,9 @@
-"""PyTorch files: tensors and numeric NumPy arrays in nested dictionaries; no code of theirs runs.
+"""PyTorch files: tensors and numeric NumPy arrays in nested dictionaries; none of their code runs.
 
-Files are read here, not by `torch.load`: its unpickler of plain data lets a file of some bytes take
-gigabytes, and older ones let it do worse. The layout is simple: an archive with a pickle and a
-member per storage. It is mapped where it can be, so that a large tensor is not loaded to read some
-rows.
+Files are read here, not by `torch.load`, whose unpickler of plain data lets a file of some bytes
+take gigabytes; older ones can do more damage. The layout is simple: an archive with a pickle and
+one member per storage. A regular file is mapped, so that some rows of a large tensor are read
+without the rest.
 """
 
 import contextlib
@@ -25,24 +25,29 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NAMES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.inputs import excess, file_size
-from gnc_cli.io.texts import listed_values
+from gnc_cli.io.texts import values_entry
 from gnc_cli.parsing import quote
 
-_MOST_ITEMS = 1_000_000
-_MOST_STEPS = 10_000_000
-"""Of a pickle; a tensor takes about 60."""
-_DEEPEST = 100
-_LONGEST = 1000
-"""Of a name. Dictionaries that hold themselves, or each other many times over, have no end."""
+_MAX_ITEMS = 1_000_000
+"""Largest number of items of dictionaries and lists that are listed, far above that of a model."""
+_MAX_STEPS = 10_000_000
+"""Largest number of steps of a pickle; a tensor takes about 60."""
+_MAX_DEPTH, _MAX_NAME_LETTERS = 100, 1000
+"""Deepest level of nested dictionaries, and longest name of a tensor, in letters.
+
+Dictionaries that contain themselves, or each other many times, have no end.
+"""
 _ENTRY_BYTES = 1000
-"""Memory of an entry without its name."""
-_MOST_AXES = 64
-_BEFORE_ARCHIVES = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
-"""The number that such files of torch begin with, behind four bytes of the pickle."""
-_PLAIN = (str, int, float)
-_NUMBERS = range(1 << 16)
+"""Memory of an entry without its name, in bytes."""
+_MAX_AXES = 64
+"""Largest number of axes of an array, the limit of NumPy 2."""
+_LEGACY_MAGIC = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
+"""Number with which files of torch before 1.6 begin, after four bytes of the pickle."""
+_PLAIN_TYPES = (str, int, float)
+"""Types of attributes, and of the keys of dictionaries."""
+_NUMBER_KEYS = range(1 << 16)
 """Keys of dictionaries that stay numbers: those of an optimizer's state."""
-_STEPS = [
+_OPCODES = [
     pickle.PROTO,
     pickle.GLOBAL,
     pickle.REDUCE,
@@ -77,8 +82,8 @@ _STEPS = [
     pickle.LONG_BINPUT,
     pickle.STOP,
 ]
-"""What torch.save writes into a pickle."""
-_STORAGES = {
+"""Opcodes of a pickle that torch.save writes."""
+_STORAGE_DTYPES = {
     "Double": "float64",
     "Float": "float32",
     "Half": "float16",
@@ -98,12 +103,14 @@ _STORAGES = {
     "QUInt2x4": "uint8",
     "Untyped": "uint8",
 }
-_BATCHED = {n for role in ("features", "labels", "logits") for tier in NAMES[role] for n in tier}
-_LABELS = {name for tier in NAMES["labels"] for name in tier}
-_OF_A_MODEL = {n for role in ("weights", "bias") for tier in NAMES[role] for n in tier}
-_OF_A_MODEL |= {"epoch", "step"}
+"""Dtypes by the class of their storage in torch, without `Storage`."""
+_LABEL_NAMES = {*sum(NAMES["labels"], ())}
+"""Names of lists in which a vector is a batch, not a sample."""
+_BATCH_NAMES = {*_LABEL_NAMES, *sum(NAMES["features"] + NAMES["logits"], ())}
+"""Names of lists whose items are batches or samples."""
+_MODEL_NAMES = {"epoch", "step", *sum(NAMES["weights"] + NAMES["bias"], ())}
 """Names in dictionaries that are snapshots or models, not batches of one set."""
-_NOT_DENSE = "is no plain dense tensor"
+_NOT_DENSE = "is not a plain dense tensor"
 _REMEDIES = {
     "_rebuild_sparse_tensor": "save tensor.to_dense()",
     "_rebuild_qtensor": "save tensor.dequantize()",
@@ -112,135 +119,149 @@ _REMEDIES = {
     "_rebuild_meta_tensor_no_storage": "load its numbers, and save it then",
     "DTensor": "save tensor.full_tensor()",
 }
-"""The next step by the function or class that torch.load would call."""
-_OF_TORCH = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
+"""Next step by the function or class that torch.load would call."""
+_TORCH_TYPES = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
+"""Dtypes and devices of torch."""
 _NUMPY_DTYPE = re.compile(r"[biufc]\d{1,2}")
-_IGNORED = re.compile(
+"""Codes of the numeric dtypes of NumPy."""
+_DROPPED_TYPES = re.compile(
     r"_?_?builtin(s|__)\.(set|complex|bytearray)|collections\.Counter|argparse\.Namespace"
     r"|pathlib(\._local)?\.(Pure)?(Posix|Windows)Path|torch\.(Tensor|per_\w+)|numpy\.ndarray"
     r"|torch\.nn\.parameter\.(Parameter|Buffer)|torch\.serialization\._get_layout"
 )
-"""What may lie beside tensors, and is not kept."""
+"""Types and functions whose values are allowed next to tensors, and dropped."""
 
 
 @contextlib.contextmanager
 def tensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """A tensor, or nested dictionaries and lists of them.
+    """Open a file of a tensor, or of nested dictionaries and lists of them.
 
-    Attributes are the plain values beside the tensors at the top: `epoch`, `provenance`.
+    Attributes are the plain values at the top: `epoch`, `provenance`.
     """
     with translated(path, ".pt with plain tensors"):
-        loaded = load_plain(file, path)
+        content = load_plain(file, path)
         size, declared, entries = file_size(file), 0, {}
-        for name, entry in _listed(loaded):
-            # What is shared counts under each of its names; a number has a byte or more.
+        for name, entry in _list_tensors(content):
+            # A shared tensor counts under each of its names; a number has a byte or more.
             declared += _ENTRY_BYTES + len(name) + math.prod(entry.shape)
             if problem := excess(declared, size):
                 raise DataError(f"{path!r} {problem}; save each tensor once, and clones of views")
             entries[name] = entry
-        top = loaded if isinstance(loaded, dict) else {}
-        attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
+        top = content if isinstance(content, dict) else {}
+        attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN_TYPES)}
     yield Catalogue(path, entries, attrs)
 
 
 def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
-    """What the file holds: tensors on the CPU, plain data, `_Array`; an `Entry` for other tensors.
+    """Load a file: tensors on the CPU, plain data, `_Array`, and an `Entry` for other tensors.
 
-    `mapped`: large tensors stay in the file until they are used, unless it was piped.
+    Args:
+        file: the open file.
+        path: its name in messages.
+        mapped: True if large tensors stay in the file until they are used, unless it was piped.
 
     Raises:
         DataError: damaged, with Python objects that could run code, or of torch before 1.6.
-        Exception: whatever other files lead to; see `translated`.
+        Exception: any error to which a damaged file leads; see `translated`.
     """
-    size = file_size(file)
-    start = file.read(16)
+    size, start = file_size(file), file.read(16)
     if start.startswith(pickle.PROTO):
         kind, step = "a pickle", "save its arrays: numpy.savez('data.npz', features=H, labels=y)"
-        if start[4:14] == _BEFORE_ARCHIVES:
+        if start[4:14] == _LEGACY_MAGIC:
             kind = "a pickle, as torch saved before 1.6"
             step = "save the tensors again, with torch 1.6 or later: torch.save(tensors, FILE)"
         raise DataError(f"{path!r} is {kind}; it could run code and is refused; {step}")
     with zipfile.ZipFile(file) as archive:
         members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
-        claimed = sum(member.file_size for member in archive.infolist())
-        if claimed > size or "data.pkl" not in members:
-            raise ValueError(f"its {len(members)} members claim {claimed} bytes of {size}")
+        declared = sum(member.file_size for member in archive.infolist())
+        if declared > size or "data.pkl" not in members:
+            raise ValueError(f"its {len(members)} members declare {declared} bytes of {size}")
         if any(member.compress_type for member in archive.infolist()):
             raise ValueError("its members are compressed, and torch writes them as they are")
         if "byteorder" in members and archive.read(members["byteorder"]) != b"little":
             raise ValueError("its numbers are big-endian")
         data = archive.read(members["data.pkl"])
-    whole: mmap.mmap | bytearray
+    buffer: mmap.mmap | bytearray
     if mapped and not isinstance(file, io.BytesIO):
-        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     else:
         file.seek(0)
-        whole = bytearray(file.read())
+        buffer = bytearray(file.read())
 
-    def find(key: str, length: int) -> tuple[Any, int]:
+    def find_storage(key: str, length: int) -> tuple[Any, int]:
         member = members[f"data/{key}"]
         if length > member.file_size:
             raise ValueError(f"a storage of {length} bytes in {member.filename!r}")
-        names = np.frombuffer(whole, "<u2", 2, member.header_offset + 26)
-        return whole, member.header_offset + 30 + int(names.sum())
+        # The header of a member of a zip archive: 30 bytes, then two texts of these lengths.
+        lengths = np.frombuffer(buffer, "<u2", 2, member.header_offset + 26)
+        return buffer, member.header_offset + 30 + int(lengths.sum())
 
-    return _Unpickler(io.BytesIO(data), path, size, find).load()
+    return _Unpickler(io.BytesIO(data), path, size, find_storage).load()
 
 
 class _Dtype:
-    """A numeric dtype, by its code; None for others."""
+    """Numeric dtype, by its code; None for others."""
 
     def __init__(self, code: str, *_: Any) -> None:
         self.numbers = np.dtype(code) if _NUMPY_DTYPE.fullmatch(code) else None
 
     def build(self, order: Any, *state: Any) -> None:
-        """Take the byte order, and nothing else: size and fields are those of the code."""
+        """Take the byte order, and nothing else: size and fields are those of the code.
+
+        Raises:
+            ValueError: the state has more.
+        """
         if self.numbers is not None:
             if order not in ("<", ">", "|", "=") or state != (None, None, None, -1, -1, 0):
-                raise ValueError(f"its dtype {self.numbers} has a state of its own")
+                raise ValueError(f"its dtype {self.numbers} has another state than its code")
             self.numbers = self.numbers.newbyteorder(order)
 
 
 class _Array:
-    """A NumPy array or scalar; without numbers until its state comes, and where it has none."""
+    """NumPy array or scalar; without numbers until its state is read, or if it has none."""
 
     numbers: np.ndarray | None = None
 
     def build(self, shape: Any, dtype: _Dtype, fortran: Any, data: bytes) -> "_Array":
-        """Take the numbers, if they are as many as the shape says."""
+        """Take the numbers.
+
+        Raises:
+            ValueError: their number is not that of the shape.
+        """
         if dtype.numbers is not None:
             flat = np.frombuffer(data, dtype.numbers)
-            lengths = [n for n in shape[:_MOST_AXES] if type(n) is int and 0 <= n < 1 << 63]
+            lengths = [n for n in shape[:_MAX_AXES] if type(n) is int and 0 <= n < 1 << 63]
             if len(lengths) < len(shape) or math.prod(lengths) != len(flat):
                 raise ValueError(f"an array has {len(flat)} numbers, and its shape is another")
             self.numbers = flat.reshape(shape, order="F" if fortran else "C")
         return self
 
 
-class _Steps:
-    """A stream from which a limited number of pieces is read."""
+class _LimitedStream:
+    """Stream of which `_MAX_STEPS` pieces can be read."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._read, self.readline, self._left = file.read, file.readline, _MOST_STEPS
+        self._read, self.readline, self._remaining = file.read, file.readline, _MAX_STEPS
 
     def read(self, count: int, /) -> bytes:
-        self._left -= 1
-        if self._left < 0:
-            raise ValueError(f"its pickle takes more than {_MOST_STEPS:,} steps")
+        self._remaining -= 1
+        if self._remaining < 0:
+            raise ValueError(f"its pickle takes more than {_MAX_STEPS:,} steps")
         return self._read(count)
 
 
 class _Unpickler(pickle._Unpickler):
-    """Tensors, numeric arrays and plain data out of a pickle, and nothing else.
+    """Reader of tensors, numeric arrays and plain data from a pickle, and of nothing else.
 
-    Each name in a pickle stands for a function or type of this module. What the pickle makes takes
-    no more memory than a small multiple of the file's size.
+    Each name in a pickle stands for a function or type of this module. The objects take no more
+    memory than a small multiple of the file's size.
 
     Args:
         file: the pickle.
-        path: names the file in messages.
-        size: of the file.
-        find: of a storage's key and length in bytes makes its buffer and its place there.
+        path: name of the file in messages.
+        size: size of the file, in bytes.
+        find_storage: function of the key and the length of a storage, in bytes, that returns a
+            buffer and the offset of the storage in it.
     """
 
     memo: dict[int, Any]
@@ -249,46 +270,50 @@ class _Unpickler(pickle._Unpickler):
     pop_mark: Callable[[], list[Any]]
 
     def __init__(
-        self, file: IO[bytes], path: str, size: int, find: Callable[[str, int], tuple[Any, int]]
+        self,
+        file: IO[bytes],
+        path: str,
+        size: int,
+        find_storage: Callable[[str, int], tuple[Any, int]],
     ) -> None:
-        super().__init__(_Steps(file), encoding="utf-8")
+        super().__init__(_LimitedStream(file), encoding="utf-8")
         self.storages: dict[str, Any] = {}
         """Flat tensors by key."""
-        self._path, self._find, self._left = path, find, size
+        self._path, self._find_storage, self._budget = path, find_storage, size
 
     def load(self) -> Any:
         try:
             return super().load()
         except (LookupError, TypeError, AttributeError, EOFError, pickle.PickleError) as error:
             raise DataError(
-                f"{self._path!r} is damaged, or holds Python objects beside tensors; those could "
-                "run code and are refused; save with torch.save({'weights': W}, FILE)"
+                f"{self._path!r} is damaged, or holds Python objects, which could run code and are "
+                "refused; save with torch.save({'weights': W}, FILE)"
             ) from error
 
     def find_class(self, module: str, name: str, /) -> Any:
         import torch
 
-        full = f"{module}.{name}"
+        full_name = f"{module}.{name}"
         if module in ("torch", "torch.cuda", "torch.storage") and name.endswith("Storage"):
-            return getattr(torch, _STORAGES[name.removesuffix("Storage")])
-        if _OF_TORCH.fullmatch(full):
+            return getattr(torch, _STORAGE_DTYPES[name.removesuffix("Storage")])
+        if _TORCH_TYPES.fullmatch(full_name):
             return getattr(torch, name)
-        methods = {"_codecs.encode": self._encode, "collections.OrderedDict": self._ordered}
-        if known := _FUNCTIONS.get(full) or methods.get(full):
-            return known
-        if full.startswith("torch._utils._rebuild_"):
+        methods = {"_codecs.encode": self._encode, "collections.OrderedDict": self._ordered_dict}
+        if function := _FUNCTIONS.get(full_name) or methods.get(full_name):
+            return function
+        if full_name.startswith("torch._utils._rebuild_"):
             return lambda *_: Entry.refused(_NOT_DENSE, _REMEDIES.get(name, "save tensor.cpu()"))
-        if _IGNORED.fullmatch(full):
+        if _DROPPED_TYPES.fullmatch(full_name):
             return lambda *_: None
         pairs = zip(self.stack[::2], self.stack[1::2], strict=False)
         key = next((key for key, value in pairs if isinstance(value, dict) and value), None)
-        alone = "model.state_dict()" if key is None else f"checkpoint[{quote(key)}]"
-        if any(value is _tensor_of for value in self.stack):  # and its class comes next
-            alone = "tensor.as_subclass(torch.Tensor)"
+        expression = "model.state_dict()" if key is None else f"checkpoint[{quote(key)}]"
+        if any(value is _rebuild_tensor for value in self.stack):  # and its class comes next
+            expression = "tensor.as_subclass(torch.Tensor)"
         raise DataError(
-            f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')[:100]}, "
-            "beside tensors; it could run code and is refused; "
-            + _REMEDIES.get(name, f"save the tensors alone: torch.save({alone}, FILE)")
+            f"{self._path!r} holds a Python object, {full_name.removeprefix('__builtin__.')[:100]},"
+            " which could run code and is refused; "
+            + _REMEDIES.get(name, f"save the tensors alone: torch.save({expression}, FILE)")
         )
 
     def persistent_load(self, pid: Any) -> Any:
@@ -300,7 +325,7 @@ class _Unpickler(pickle._Unpickler):
         if key not in self.storages:
             flat = torch.empty(0, dtype=dtype)
             if count > 0:
-                buffer, offset = self._find(key, count * flat.itemsize)
+                buffer, offset = self._find_storage(key, count * flat.itemsize)
                 flat = torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset)
             self.storages[key] = flat
         return self.storages[key]
@@ -311,14 +336,18 @@ class _Unpickler(pickle._Unpickler):
         self.charge(len(text))
         return text.encode(coding)
 
-    def _ordered(self, items: Any = ()) -> OrderedDict[Any, Any]:
+    def _ordered_dict(self, items: Any = ()) -> OrderedDict[Any, Any]:
         self.charge(64 * len(items))
         return OrderedDict(_with_plain_keys(items))
 
     def charge(self, count: int) -> None:
-        """Refuse what takes more than the file, or is copied many times."""
-        self._left -= count
-        if self._left < 0:
+        """Count bytes of memory.
+
+        Raises:
+            ValueError: all together are more than the file has, as of copies of copies.
+        """
+        self._budget -= count
+        if self._budget < 0:
             raise ValueError("its pickle and storages take more than the file holds")
 
     def _load_build(self) -> None:
@@ -334,14 +363,14 @@ class _Unpickler(pickle._Unpickler):
         self.stack[-1].update(_with_plain_keys(zip(items[::2], items[1::2], strict=True)))
 
     def _remember(self) -> None:
-        """Store the top of the stack in the memo, whose places are taken in order."""
-        (place,) = unpack("<I", self.read(4))
-        if place > len(self.memo):
-            raise ValueError(f"its pickle has place {place} of {len(self.memo)} in the memo")
-        self.memo[place] = self.stack[-1]
+        """Store the top of the stack in the memo, whose indices are taken in order."""
+        (index,) = unpack("<I", self.read(4))
+        if index > len(self.memo):
+            raise ValueError(f"its pickle has index {index} of {len(self.memo)} in the memo")
+        self.memo[index] = self.stack[-1]
 
     dispatch: ClassVar[dict[int, Any]] = {
-        **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
+        **{opcode[0]: pickle._Unpickler.dispatch[opcode[0]] for opcode in _OPCODES},
         pickle.NEWOBJ[0]: pickle._Unpickler.dispatch[pickle.REDUCE[0]],
         pickle.BUILD[0]: _load_build,
         pickle.LONG_BINPUT[0]: _remember,
@@ -351,19 +380,19 @@ class _Unpickler(pickle._Unpickler):
 
 
 def _with_plain_keys(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str | int, Any]]:
-    """Return pairs for a dictionary, numbers beyond `_NUMBERS` as texts: Python's hashes of numbers
-    are not secret, so that a file can choose ones that collide.
+    """Return pairs for a dictionary, with texts in place of numbers beyond `_NUMBER_KEYS`.
 
-    Other keys are dropped: tuples of tuples may take for ever to be hashed, or written.
+    Python's hashes of numbers are not secret, so that a file can choose ones that collide. Other
+    keys are dropped: tuples of tuples may take for ever to be hashed, or written.
     """
     return (
-        (key if type(key) is str or (type(key) is int and key in _NUMBERS) else str(key), value)
+        (key if type(key) is str or (type(key) is int and key in _NUMBER_KEYS) else str(key), value)
         for key, value in pairs
-        if isinstance(key, _PLAIN)
+        if isinstance(key, _PLAIN_TYPES)
     )
 
 
-def _tensor_of(
+def _rebuild_tensor(
     storage: Any,
     offset: int,
     size: Any,
@@ -372,12 +401,13 @@ def _tensor_of(
     __: Any = None,
     metadata: Any = None,
 ) -> Any:
-    """Part of a storage; torch refuses what lies outside. `metadata`: its numbers are the negative
-    or the conjugate of the stored ones.
+    """Return a part of a storage as a tensor; torch refuses a part that exceeds it.
+
+    By `metadata` its numbers are the negative or the conjugate of the stored ones.
     """
     import torch
 
-    if len(size) > _MOST_AXES:
+    if len(size) > _MAX_AXES:
         raise ValueError(f"a tensor of {len(size)} axes")
     tensor = torch.as_strided(storage, size, stride, offset)
     declared, stored = tensor.numel() * tensor.itemsize, tensor.untyped_storage().nbytes()
@@ -396,16 +426,17 @@ def _tensor_of(
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "__builtin__.bytes": lambda: b"",
     "numpy.dtype": _Dtype,
-    "torch.Size": lambda lengths: lengths[:_MOST_AXES],
-    "torch._utils._rebuild_tensor": _tensor_of,
-    "torch._utils._rebuild_tensor_v2": _tensor_of,
-    "torch._utils._rebuild_tensor_v3": lambda storage, *args: _tensor_of(
+    "torch.Size": lambda lengths: lengths[:_MAX_AXES],
+    "torch._utils._rebuild_tensor": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v3": lambda storage, *args: _rebuild_tensor(
         storage.view(args[5]), *args[:5], *args[6:]
     ),
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
     "torch._utils._rebuild_parameter_with_state": lambda tensor, *_: tensor,
     "torch._tensor._rebuild_from_type_v2": lambda function, _, args, __: function(*args),
 }
+"""Functions and types by their names in a pickle."""
 for _core in ("core", "_core"):  # of NumPy 1 and 2
     _FUNCTIONS[f"numpy.{_core}.multiarray._reconstruct"] = lambda *_: _Array()
     _FUNCTIONS[f"numpy.{_core}.multiarray.scalar"] = lambda dtype, data=b"": _Array().build(
@@ -413,56 +444,63 @@ for _core in ("core", "_core"):  # of NumPy 1 and 2
     )
 
 
-def _listed(loaded: Any) -> Iterator[tuple[str, Entry]]:
+def _list_tensors(content: Any) -> Iterator[tuple[str, Entry]]:
     """Yield the tensors and arrays of nested dictionaries and lists, by the path to them."""
     import torch
 
-    kept = (Entry, torch.Tensor, _Array, dict, list, tuple)
-    known: dict[tuple[int, str], dict[str, Entry]] = {}
-    left = _MOST_ITEMS
+    listed_types = (Entry, torch.Tensor, _Array, dict, list, tuple)
+    columns: dict[tuple[int, str], dict[str, Entry]] = {}
+    remaining = _MAX_ITEMS
 
     def visit(name: str, value: Any, depth: int) -> Iterator[tuple[str, Entry]]:
-        nonlocal left
-        if isinstance(value, kept[:3]):
+        nonlocal remaining
+        if isinstance(value, listed_types[:3]):
             kind = "array" if isinstance(value, _Array) else "tensor"
             yield name or kind, value if isinstance(value, Entry) else _entry(value)
-        elif depth <= _DEEPEST:
-            left -= len(value)
-            if left < 0:
-                raise ValueError(f"it holds more than {_MOST_ITEMS} items")
-            dot, last = f"{name}." if name else "", name.rpartition(".")[2]
-            place = id(value), last if last in _BATCHED or not name else "other"
-            if place not in known:
-                known[place] = {} if isinstance(value, dict) else _columns(place[1], value)
-            for key, entry in known[place].items():
-                yield dot + key if key else name, entry
-            if not known[place]:
-                for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-                    if isinstance(item, kept) and len(dot) + len(str(step)) <= _LONGEST:
-                        yield from visit(f"{dot}{step}", item, depth + 1)
+        elif depth <= _MAX_DEPTH:
+            remaining -= len(value)
+            if remaining < 0:
+                raise ValueError(f"it holds more than {_MAX_ITEMS} items")
+            prefix, word = f"{name}." if name else "", name.rpartition(".")[2]
+            container = id(value), word if word in _BATCH_NAMES or not name else "other"
+            if container not in columns:
+                columns[container] = (
+                    {} if isinstance(value, dict) else _columns(container[1], value)
+                )
+            for key, entry in columns[container].items():
+                yield prefix + key if key else name, entry
+            if not columns[container]:
+                for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+                    if (
+                        isinstance(item, listed_types)
+                        and len(prefix) + len(str(part)) <= _MAX_NAME_LETTERS
+                    ):
+                        yield from visit(f"{prefix}{part}", item, depth + 1)
 
-    return visit("", loaded, 0) if isinstance(loaded, kept) else iter(())
+    return visit("", content, 0) if isinstance(content, listed_types) else iter(())
 
 
 def _columns(role: str, rows: Any) -> dict[str, Entry]:
-    """Put together a list of batches or samples: tensors, dictionaries, pairs.
+    """Join a list of batches or samples: tensors, dictionaries, pairs.
 
-    Lists of tensors are batches at the top and under the names of features, labels and logits;
-    dictionaries are where they have such a name, and neither weights nor the epoch of a snapshot. A
-    pair, or a list of pairs, is features and labels in either order. Nothing for other lists.
+    Lists of tensors are batches at the top and under the names of features, labels and logits.
+    Dictionaries are batches if they have such a name, and neither weights nor the epoch of a
+    snapshot. A pair, or a list of pairs, is features and labels in either order. Nothing for other
+    lists.
 
     Args:
         role: last part of the list's name, if it is one of these; empty at the top, else `other`.
         rows: a list or tuple.
     """
     if len(rows) and all(isinstance(row, dict) for row in rows):
-        keys = [str(key) for key in rows[0]]
-        if not _BATCHED & {*keys} or _OF_A_MODEL & {*keys} or len(keys) * len(rows) > _MOST_ITEMS:
+        keys = {str(key): None for key in rows[0]}
+        batch_names = _BATCH_NAMES & keys.keys()
+        if not batch_names or _MODEL_NAMES & keys.keys() or len(keys) * len(rows) > _MAX_ITEMS:
             return {}
         unlike = Entry.refused("differs from part to part", "save one shape and type of tensors")
-        made = {key: _joined(key, [row.get(key) for row in rows]) for key in keys}
-        made |= {key: unlike for key in _BATCHED & {*keys} if made[key] is None}
-        return {key: entry for key, entry in made.items() if entry is not None}
+        columns = {key: _joined(key, [row.get(key) for row in rows]) for key in keys}
+        columns |= {key: unlike for key in batch_names if columns[key] is None}
+        return {key: entry for key, entry in columns.items() if entry is not None}
     for pairs, first in product(([rows], rows), (0, 1)):
         if all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
             H = _joined("features", [pair[first] for pair in pairs])
@@ -478,24 +516,24 @@ def _columns(role: str, rows: Any) -> dict[str, Entry]:
 
 
 def _joined(name: str, parts: Any) -> Entry | None:
-    """Put the batches or samples called `name` below each other; None where they do not fit."""
+    """Join the batches or samples called `name`, one below the other; None if they do not fit."""
     import torch
 
-    if len(parts) and all(type(part) in (*_PLAIN, bool) for part in parts):
+    if len(parts) and all(type(part) in (*_PLAIN_TYPES, bool) for part in parts):
         texts = any(type(part) is str for part in parts)
-        column = listed_values([*map(str, parts)] if texts else parts)
-        return None if column.problem or (name and name not in _BATCHED) else column
+        column = values_entry([*map(str, parts)] if texts else parts)
+        return None if column.problem or (name and name not in _BATCH_NAMES) else column
     if not all(isinstance(part, (torch.Tensor, _Array)) for part in parts):
         return None
-    known = {key: _entry(part) for key, part in {id(part): part for part in parts}.items()}
-    entries = [known[id(part)] for part in parts]
-    kinds = [(e.dtype, e.real, len(e.shape), e.shape[1:], e.problem) for e in known.values()]
+    by_id = {key: _entry(part) for key, part in {id(part): part for part in parts}.items()}
+    entries = [by_id[id(part)] for part in parts]
+    kinds = [(e.dtype, e.real, len(e.shape), e.shape[1:], e.problem) for e in by_id.values()]
     if any(kind != kinds[0] for kind in kinds) or not parts or entries[0].problem:
         return None
     axes = len(entries[0].shape)
-    flat = name in _LABELS or (name not in _BATCHED and "int" in entries[0].dtype)
-    stacked = axes == 0 or (axes == 1 and not flat)
-    if stacked and any(entry.shape != entries[0].shape for entry in known.values()):
+    are_labels = name in _LABEL_NAMES or (name not in _BATCH_NAMES and "int" in entries[0].dtype)
+    stacked = axes == 0 or (axes == 1 and not are_labels)
+    if stacked and any(entry.shape != entries[0].shape for entry in by_id.values()):
         return None
     if len(parts) == 1 and not stacked:
         return replace(entries[0], note="of a pair of features and labels")
@@ -511,18 +549,19 @@ def _joined(name: str, parts: Any) -> Entry | None:
 
 
 def _entry(value: Any) -> Entry:
-    """A tensor, or an array of NumPy."""
+    """List a tensor, or an array of NumPy."""
     if isinstance(value, _Array):
         array = value.numbers
         if array is None:
             return Entry.refused("is an array of texts or Python objects", "save plain numbers")
         return Entry(array.shape, str(array.dtype), array.dtype.kind in "iuf", lambda: array)
     dtype, floating = str(value.dtype).removeprefix("torch."), value.dtype.is_floating_point
-    alike = dtype in ("float16", "float32", "float64") or not floating
+    in_numpy = dtype in ("float16", "float32", "float64") or not floating
 
     def read(*rows: int) -> np.ndarray:
         part = value[slice(*rows)] if rows else value
-        return np.asarray((part if alike else part.float()).numpy(force=True))
+        return np.asarray((part if in_numpy else part.float()).numpy(force=True))
 
-    real = "x2" not in dtype and (floating or dtype.startswith(("int", "uint")))  # 2 in a byte
+    # Dtypes with x2 pack two numbers into a byte.
+    real = "x2" not in dtype and (floating or dtype.startswith(("int", "uint")))
     return Entry(tuple(value.shape), dtype, real, read, read=read if value.ndim else None)

@@ -261,7 +261,7 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     ufm, size = call.problem == "ufm", (call.d, call.K)
     lines = call.problem == "lines"
     if call.construction is not None and (
-        unused := [*["problem"] * (ufm or lines), *call.chosen("search")]
+        unused := [*["problem"] * (ufm or lines), *call.changed_arguments("search")]
     ):
         yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
     if call.construction in (None, STORED_CODE) and None in size:
@@ -273,7 +273,7 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     if ufm and not call.tau and call.weight_decay is None:
         advice = f"add {spelled('tau', 0.1)} (or {spelled('weight_decay')})"
         yield UsageError(f"{spelled('problem', 'ufm')} requires a temperature; {advice}")
-    for name in () if ufm else call.chosen("ufm"):
+    for name in () if ufm else call.changed_arguments("ufm"):
         yield requires(name, spelled("problem", "ufm"))
     excluded = {
         spelled("problem", "ufm"): ("fixed", "symmetry", "target") if ufm else (),

@@ -213,7 +213,7 @@ def read_tensors(path: str | os.PathLike[str]) -> dict[str, torch.Tensor]:
         numeric = {key: entry for key, entry in catalogue.entries.items() if entry.real}
         tensors = {}
         for key in numeric:
-            check_entry(numeric[key], catalogue.where(key))
+            check_entry(numeric[key], catalogue.location(key))
             with translated(name, f"a tensor {key!r} of shape {numeric[key].shape}"):
                 array = np.array(numeric[key].load())
             is_exact = array.dtype.kind in "iu" or numeric[key].dtype in ("float16", "float64")

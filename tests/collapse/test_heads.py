@@ -1,4 +1,4 @@
-"""The output head of a model: by config.json, or as the only matrix that can be it."""
+"""The output head of a model (`io/models.py`): by config.json, or as the only matrix that fits."""
 
 import json
 import os

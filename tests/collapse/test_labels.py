@@ -1,4 +1,4 @@
-"""Labels as people have them: one-hot, from 1, in a file without a name; keys without a file."""
+"""Labels as people have them (`io/loading.py`): one-hot, from 1, or without a name in the file."""
 
 from pathlib import Path
 from typing import Any

@@ -71,7 +71,7 @@ def test_headers_of_numbers_and_a_name(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="Begin each name of a column with a letter"):
         measure(path)
     path.write_text("\n".join(["a,b,label", *lines]))
-    with pytest.raises(DataError, match="no table of numbers"):
+    with pytest.raises(DataError, match="not a table of numbers"):
         measure(path)
 
 

@@ -121,7 +121,7 @@ def test_options_of_labels_are_refused(H: np.ndarray, option: dict[str, Any]) ->
     name = next(iter(option))
     with pytest.raises(UsageError, match=f"{name} requires labels.*drop it, or add labels"):
         measure(features=H, **option)
-    assert not Measure(prefix_dims=(2,), seed=3, table="t.csv").chosen("labels")
+    assert not Measure(prefix_dims=(2,), seed=3, table="t.csv").changed_arguments("labels")
 
 
 def test_weights_without_labels_name_a_step_that_works(

@@ -1,4 +1,4 @@
-"""HDF5 files with more to list than they hold: refused before they fill the memory."""
+"""HDF5 files (`io/hdf5.py`) with more to list than they hold: refused in little memory."""
 
 import re
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_attributes_of_every_plain_kind_are_read(tmp_path: Path) -> None:
         assert catalogue.attrs == plain | {"e": (0, 1, 2), "f": ("x", "y"), "bytes": "z"}
 
 
-@pytest.mark.parametrize("limit", ["MOST_ENTRIES", "_LISTING_SECONDS"])
+@pytest.mark.parametrize("limit", ["MAX_ENTRIES", "_MAX_LISTING_SECONDS"])
 def test_a_limit_of_the_listing_is_named(
     limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +67,7 @@ def test_a_limit_of_the_listing_is_named(
             for k in range(60):
                 h5[f"group {k}/x"] = 1.0
 
-    monkeypatch.setattr(hdf5, limit, 20 if limit == "MOST_ENTRIES" else 0.0)
+    monkeypatch.setattr(hdf5, limit, 20 if limit == "MAX_ENTRIES" else 0.0)
     with inside(tmp_path):
         check(Case("measure a.h5", many, 3, "a.h5' has too much to list"))
 
@@ -104,7 +104,7 @@ def test_attributes_of_the_root_count_for_each_snapshot(
             for k in range(30):
                 h5.create_group(f"epoch_{k}")
 
-    monkeypatch.setattr(hdf5, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(hdf5, "MAX_ENTRIES", 100)
     with inside(tmp_path):
         check(Case("measure a.h5", many, 3, "a.h5' has 40 attributes, and 30 snapshots"))
 

@@ -1,4 +1,4 @@
-"""Inputs that have no end, or more than they seem: refused before they fill the memory."""
+"""Inputs without an end, or larger than they seem (`io/inputs.py`): refused in little memory."""
 
 import gzip
 import json

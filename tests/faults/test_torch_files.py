@@ -1,4 +1,7 @@
-"""PyTorch files of a few bytes that would corrupt or fill the memory; arrays in honest ones."""
+"""PyTorch files of a few bytes that would corrupt or fill the memory; arrays in honest ones.
+
+The subject is `io/torch_file.py`.
+"""
 
 import io
 import pickle
@@ -211,7 +214,7 @@ def test_every_entrance_refuses(words: str, tmp_path: Path) -> None:
 def test_a_pickle_has_a_largest_number_of_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_file, "_MOST_STEPS", 1000)
+    monkeypatch.setattr(torch_file, "_MAX_STEPS", 1000)
     write(tmp_path / "a.pt", b"]" * 2000)
     with pytest.raises(DataError, match="more than 1,000 steps"):
         read_points(tmp_path / "a.pt")

@@ -1,4 +1,4 @@
-"""Codes survive the way through every format, in blocks, through pipes and through kills."""
+"""Codes (`io/code.py`) survive the way through every format, in blocks, through pipes and kills."""
 
 import io
 import os

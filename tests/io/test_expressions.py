@@ -126,7 +126,7 @@ def test_the_reason_is_that_of_the_word(tmp_path: Path) -> None:
 
 
 def test_few_numbers_are_expressions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(texts, "_MOST_EXACT", 8)
+    monkeypatch.setattr(texts, "_MAX_EXPRESSION_BYTES", 8)
     path = tmp_path / "code.txt"
     path.write_text("1/3 0\n0 1\n")
     with pytest.raises(DataError, match="'1/3' to float64 in line 1, column 1"):

@@ -88,7 +88,7 @@ def opened(path: Path) -> Iterator[FileRows]:
         names = [name for name, entry in catalogue.entries.items() if len(entry.shape) == 2]
         name = "f" if "f" in names else names[0]
         bits = SIXTEEN_BITS.fullmatch(catalogue.entries[name].dtype)
-        yield FileRows(catalogue, catalogue.named(f"{name}:int") if bits else name)
+        yield FileRows(catalogue, catalogue.find_dataset(f"{name}:int") if bits else name)
 
 
 @pytest.mark.parametrize("kind", SAVERS)
@@ -188,7 +188,7 @@ def test_shards_are_one_matrix(tmp_path: Path) -> None:
             save(path, ROWS[cuts[i] : cuts[i + 1]])
             parts.append(stack.enter_context(opened(path)))
         rows = ConcatenatedRows(parts)
-        assert rows.shape == (N, D) and "part_0.h5" in rows.where and "3 more" in rows.where
+        assert rows.shape == (N, D) and "part_0.h5" in rows.location and "3 more" in rows.location
         for start in range(N + 1):
             for stop in range(start, N + 1):
                 assert np.array_equal(rows.read(start, stop), ROWS[start:stop])

@@ -1,4 +1,4 @@
-"""Digests of datasets: all of small ones, evenly spaced blocks of large ones, in every format."""
+"""Digests of datasets (`io/catalogue.py`): all of small ones, spaced blocks of large ones."""
 
 from pathlib import Path
 

@@ -233,7 +233,7 @@ def test_matlab_7_3(tmp_path: Path, how: dict[str, Any]) -> None:
     for name in ("a.h5", "a.mat"):
         found: Any = measure((tmp_path / "a.h5").rename(tmp_path / name))
         check(found, weights=W, bias=B)
-        assert found.epoch == 3 and "axes turned" in found.notes[0]
+        assert found.epoch == 3 and "axes reversed" in found.notes[0]
         assert "unique(words)" in refused(tmp_path / name, features="features", labels="text")
         (tmp_path / name).rename(tmp_path / "a.h5")
 

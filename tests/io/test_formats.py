@@ -1,4 +1,7 @@
-"""Every format is read exactly, and every bad input is one line that names file and next step."""
+"""Every format is read exactly, and every bad input is one line that names file and next step.
+
+The subjects are `io/formats.py` and `io/array_files.py`.
+"""
 
 import os
 import pickle

@@ -28,7 +28,11 @@ ROWS = st.lists(st.lists(CELLS, max_size=4), max_size=5)
 def read(content: bytes, name: str = "a.csv") -> dict[str, np.ndarray]:
     """Every dataset of a text."""
     reader = (
-        texts.off if name.endswith(".off") else texts.gz if name.endswith("gz") else texts.TEXTS
+        texts.off_points
+        if name.endswith(".off")
+        else texts.gz
+        if name.endswith("gz")
+        else texts.TEXTS
     )
     reader = reader["." + name.rpartition(".")[2]] if isinstance(reader, dict) else reader
     with reader(io.BytesIO(content), name) as catalogue:
@@ -94,14 +98,14 @@ def test_numbers_and_labels_are_those_of_the_csv_module(
 def test_ragged_tables_are_one_line(tmp_path: Path, label: str, row: str) -> None:
     path = tmp_path / "ragged.csv"
     path.write_text(f"{label}\n{row}\n{row}\n")
-    with pytest.raises(DataError, match=r"ragged.csv' is no table of numbers") as caught:
+    with pytest.raises(DataError, match=r"ragged.csv' is not a table of numbers") as caught:
         measure(path)
     assert "\n" not in str(caught.value)
 
 
 def test_a_quotation_mark_without_end_is_one_line() -> None:
     rows = "1,cat\n" * 30_000
-    with pytest.raises(DataError, match="is no table of numbers"):
+    with pytest.raises(DataError, match="is not a table of numbers"):
         read(f'x,y\n1,"cat\n{rows}'.encode())
 
 

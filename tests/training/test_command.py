@@ -90,7 +90,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --classes-subset ant,cow", 3, "no class 'cow'; choose of ant, bee, cat, dog"),
     ("@DATA --ood glyphs", 3, "none of the network's classes (ant, bee, cat, dog)"),
     # Files of the head and the network
-    ("@DATA --head fixed:@/words.txt", 3, "is no table of numbers"),
+    ("@DATA --head fixed:@/words.txt", 3, "is not a table of numbers"),
     ("@DATA --head fixed:@/square.txt --d 3", 3, "gnc solve --d 3 --K 4 --out code.h5"),
     ("@DATA --head fixed:@/square.txt --assignment @/words.txt", 3, "a row number for each class"),
     ("@DATA --head fixed:@/square.txt --assignment @/twice.txt", 3, "each of 0..3 once"),

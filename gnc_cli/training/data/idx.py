@@ -24,7 +24,13 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.inputs import GZIP_SIGNATURE, file_size, memory_limit, most_unpacked, open_input
+from gnc_cli.io.inputs import (
+    GZIP_SIGNATURE,
+    file_size,
+    max_unpacked_bytes,
+    memory_limit,
+    open_input,
+)
 from gnc_cli.parsing import abridge
 from gnc_cli.training.data.image_set import (
     ImageData,
@@ -230,7 +236,7 @@ def _read(path: str, axes: int) -> np.ndarray:
             )
         shape = tuple(np.frombuffer(stream.read(4 * axes), ">u4", axes).tolist())
         size = math.prod(shape)
-        max_bytes = most_unpacked(file_bytes) if packed else file_bytes
+        max_bytes = max_unpacked_bytes(file_bytes) if packed else file_bytes
         if not 0 < size <= min(max_bytes, memory_limit()):
             raise DataError(
                 f"{path!r} declares shape {shape}, {size} bytes, and has {file_bytes} "

@@ -300,7 +300,7 @@ def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str
 
 def _image_set(catalogue: Catalogue, pair: tuple[str, str]) -> ImageSet:
     pixels, labels = _load_images(catalogue, pair[0]), load_labels(catalogue, pair[1])
-    location, N = catalogue.where(pair[1]), len(pixels)
+    location, N = catalogue.location(pair[1]), len(pixels)
     if len(labels) != N:
         raise DataError(
             f"{location} has {len(labels)} label(s) for {N} images of {pair[0]!r}; expected one "
@@ -315,7 +315,7 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str]) -> ImageSet:
 
 def _load_images(catalogue: Catalogue, name: str) -> np.ndarray:
     """Load images as uint8 (N, C, S, S)."""
-    entry, location = checked(catalogue, name, whole=False), catalogue.where(name)
+    entry, location = checked(catalogue, name, whole=False), catalogue.location(name)
     if entry.dtype != "uint8":
         raise DataError(
             f"{location} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
@@ -350,7 +350,7 @@ def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
     if _NAMES_ENTRY not in catalogue.entries:
         return tuple(map(str, range(K)))
     entry = catalogue.entries[_NAMES_ENTRY]
-    location = catalogue.where(_NAMES_ENTRY)
+    location = catalogue.location(_NAMES_ENTRY)
     if entry.problem is not None or len(entry.shape) != 1 or entry.real:
         raise DataError(f"{location} is {entry}; expected texts of shape (K,)")
     with translated(catalogue.path, "class names"):
