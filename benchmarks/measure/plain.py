@@ -36,7 +36,7 @@ STEP = 4096
 
 
 def write(file: Path, N: int, d: int, K: int) -> None:
-    """Write features around K random directions, labels, weights and a bias."""
+    """Write features around K random directions, in blocks of rows; labels, weights and a bias."""
     rng = np.random.default_rng(K)
     W = rng.standard_normal((K, d), dtype=np.float32)
     labels = np.concatenate([np.arange(K), rng.integers(0, K, N - K)])
