@@ -4,7 +4,7 @@ help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 dev:  ## install for development, with the tested versions
 	pip install -c constraints.txt -e '.[dev]'
-format:  ## ruff: sort imports, mend what can be mended, format
+format:  ## ruff: sort imports, fix what it can, format
 	ruff check --fix && ruff format
 lint:  ## ruff and mypy
 	ruff check && ruff format --check && mypy

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.plots [NAME]`: the tables of RESULTS.md as pictures for docs/results.md."""
+"""`python -m benchmarks.plots [NAME]`: the tables of RESULTS.md as plots for docs/results.md."""
 
 import re
 import sys
@@ -72,7 +72,7 @@ def engineers(ax: Any) -> None:
 
 
 def main() -> None:
-    """Write the pictures."""
+    """Write the plots."""
     from matplotlib.figure import Figure
 
     plots: dict[str, Callable[[Any], None]] = {"intervals": intervals, "engineers": engineers}

@@ -16,7 +16,7 @@ from benchmarks.paths import TABLE
 
 
 def best_known() -> dict[tuple[int, int], float]:
-    """The reference figures; they are compared with, never searched towards."""
+    """Return the reference values: results are compared with them, and no search uses them."""
     with TABLE.open() as file:
         return {
             (int(r["d"]), int(r["K"])): float(Fraction(r["max_cosine"]))

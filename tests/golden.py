@@ -1,4 +1,4 @@
-"""A printed JSON beside a golden one: its keys in its order, figures to rounding."""
+"""Comparison of a printed JSON with a golden one: keys in order, values up to rounding."""
 
 import json
 import math

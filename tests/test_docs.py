@@ -158,7 +158,7 @@ def test_shares_of_trained_networks_are_those_of_the_measured_results() -> None:
         assert int(share) == round(100 * float(gnc2) / float(known))
 
 
-def test_the_paper_has_the_form_of_its_journal_and_cites_measured_figures() -> None:
+def test_the_paper_has_the_form_of_its_journal_and_cites_measured_values() -> None:
     """Of the Journal of Open Source Software: sections, length, and a source for each citation."""
     text = (ROOT / "paper/paper.md").read_text(encoding="utf-8").split("---", 2)[2]
     sources = (ROOT / "paper/paper.bib").read_text(encoding="utf-8")
@@ -177,9 +177,9 @@ def test_the_paper_has_the_form_of_its_journal_and_cites_measured_figures() -> N
     assert cited == set(re.findall(r"^@\w+\{(\w+),", sources, re.MULTILINE))
     measured = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
     _, impact, _ = re.split(r"^# (?:Research impact|AI usage).*$", text, flags=re.MULTILINE)
-    figures = re.findall(r"\d+\.\d+(?:e-\d+)?|\d+,\d+", impact)
-    assert len(figures) > 10
-    assert [figure for figure in figures if figure not in measured] == []
+    numbers = re.findall(r"\d+\.\d+(?:e-\d+)?|\d+,\d+", impact)
+    assert len(numbers) > 10
+    assert [number for number in numbers if number not in measured] == []
 
 
 def test_each_record_of_the_json_has_one_table_with_all_its_keys() -> None:
@@ -275,7 +275,7 @@ def test_readme_counts_the_improved_values_as_the_audit_does() -> None:
 
 
 def test_the_gallery_shows_the_commands_that_draw_it() -> None:
-    """There is one copy of each picture, in docs/gallery, and make.sh draws it."""
+    """There is one copy of each plot, in docs/gallery, and make.sh draws it."""
     folder = ROOT / "docs/gallery"
     page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
     script = (folder / "make.sh").read_text(encoding="utf-8")

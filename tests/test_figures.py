@@ -11,7 +11,7 @@ from gnc_cli.figures import cosine, points, rounded
 
 
 @given(st.floats(1e-12, 2.0), st.integers(4, 15), st.booleans())
-def test_figures_are_rounded_to_the_safe_side(value: float, digits: int, up: bool) -> None:
+def test_numbers_are_rounded_to_the_safe_side(value: float, digits: int, up: bool) -> None:
     shown = Decimal(rounded(value, up, digits))
     slip = (shown - Decimal(value)) * (1 if up else -1)
     assert -Decimal("3e-15") * Decimal(value) <= slip <= Decimal(10) ** (1 - digits) * shown

@@ -151,7 +151,7 @@ def test_files_import_each_other_in_no_circle() -> None:
 
 
 def test_what_computes_shows_nothing() -> None:
-    """Sheets, pictures and pages are a command's own; what lies beside them gives numbers."""
+    """Tables, plots and pages belong to the commands; the other files return numbers."""
     importing = {
         _name(module)
         for module in MODULES

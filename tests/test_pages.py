@@ -125,11 +125,11 @@ def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:
     page = _page(tmp_path / "run.html")
     file = _page(tmp_path / "file.html")
     shown = [frame.pop("name") for frame in page["frames"]]
-    figures = [frame.pop("name").partition(", accuracy")[0] for frame in file["frames"]]
+    names = [frame.pop("name").partition(", accuracy")[0] for frame in file["frames"]]
     assert page["frames"] == file["frames"] and file["names"] == []
     config = json.loads((tmp_path / "run/config.json").read_text())
     assert page["names"] == config["class_names"] and len(page["names"]) == 3
-    assert [name.partition(", training accuracy")[0] for name in shown] == figures
+    assert [name.partition(", training accuracy")[0] for name in shown] == names
     assert [name.partition(": GNC1 centred ")[0] for name in shown] == ["epoch 1", "epoch 2"]
     assert all("test accuracy" in name and "GNC2 " in name and "NCC " in name for name in shown)
     last = page["frames"][-1]

@@ -30,8 +30,8 @@ def test_values_agree_with_the_shipped_table() -> None:
     assert len(shared) >= 15
     for problem in shared:
         row = table[problem.d, problem.K]
-        figure = float(Fraction(row["max_cosine"]))
-        assert figure == pytest.approx(problem.max_cosine, abs=3e-15), problem
+        cosine = float(Fraction(row["max_cosine"]))
+        assert cosine == pytest.approx(problem.max_cosine, abs=3e-15), problem
         assert problem.proven == (row["status"] == "proved"), problem
         if problem.contacts is not None and row["contacts"]:
             assert problem.contacts == int(row["contacts"]), problem

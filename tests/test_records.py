@@ -60,7 +60,7 @@ def test_columns_of_csv_do_not_depend_on_what_is_null() -> None:
     assert filled.csv_rows()[1][0]["words"] == "a; b"
 
 
-def test_a_result_prints_its_figures_alone() -> None:
+def test_a_result_prints_its_values_alone() -> None:
     text = repr(code())
     assert text.startswith("SolveResult(d=10, K=100, rho_one_vs_rest in [0.66, 0.67]: ")
     assert "array" not in text and "None" not in text and len(text) < 160

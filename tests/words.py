@@ -58,8 +58,6 @@ class Words:
 
     def __init__(self) -> None:
         data = tomllib.loads(LIST.read_text(encoding="utf-8"))
-        self.open: list[str] = data["open"]["folders"]
-        """Folders that have faults yet."""
         self.public = {(file, name) for file, names in data["public"].items() for name in names}
         self.names = {name for kind in data["names"].values() for name in kind}
         self.first_parts = frozenset(data["parts_of_names"]["first"])

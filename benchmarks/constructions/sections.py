@@ -15,7 +15,7 @@ of them with all vectors of their state. With them go the best sections of the n
 base vector left out. What has more rows than every construction of its cosine in as few dimensions
 is kept. The file has, of those with six dimensions and 48 rows or more, the ones that no other
 construction and no two codes in orthogonal spaces match; each is built and verified exactly. A run
-depends on its seed and number and on what is there already; no figure of a table enters.
+depends on its seed and number and on what is there already; no value of a table enters.
 
 The folder has `runs.json`, the runs done of each seed, and `found.jsonl`, a row per section; the
 sections of the file are known from the beginning.
@@ -539,8 +539,8 @@ def report() -> str:
         if code is None or code.cosine.value > min(others - _EPS, entry.max_cosine + _TIE):
             continue
         verdict = "tie" if code.cosine.value > entry.max_cosine - _TIE else "below"
-        figures = f"{entry.max_cosine:.6f}", f"{code.cosine.value:.6f}"
-        cells = [str(entry.d), str(entry.K), *figures, code.cosine.text, code.origin, verdict]
+        decimals = f"{entry.max_cosine:.6f}", f"{code.cosine.value:.6f}"
+        cells = [str(entry.d), str(entry.K), *decimals, code.cosine.text, code.origin, verdict]
         rows.append(cells)
     head = ["d", "K", "table", "max_cosine", "exactly", "construction", "beside the table"]
     return table(head, rows)

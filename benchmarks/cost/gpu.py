@@ -86,10 +86,10 @@ def loop() -> dict[str, Any]:
 
     def bare() -> None:
         plain.train()
-        for pictures, classes in prepared:
+        for inputs, classes in prepared:
             optimizer.zero_grad(set_to_none=True)
             with torch.autocast("cuda", torch.bfloat16):
-                losses = plain(pictures, classes)[0]
+                losses = plain(inputs, classes)[0]
             losses.mean().backward()
             optimizer.step()
 
@@ -163,11 +163,11 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
 
     answers: dict[str, Any] = {}
 
-    def done(name: str, **figures: Any) -> None:
+    def done(name: str, **values: Any) -> None:
         """Print what there is, and the seconds since the start."""
-        figures["at"] = time.perf_counter() - _BEGUN
-        answers[name] = figures
-        print(name, json.dumps(figures), flush=True)
+        values["at"] = time.perf_counter() - _BEGUN
+        answers[name] = values
+        print(name, json.dumps(values), flush=True)
 
     data = load_images(
         f"glyphs:{asked.fonts}", classes=asked.classes, image_size=32, script="hangul"
@@ -199,12 +199,12 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
     with limit_threads(choose_threads(training, None)):
         start = measurer.measure()
     assert start.result is not None
-    done("epoch 0", seconds=time.perf_counter() - before, **_figures(start.result))
+    done("epoch 0", seconds=time.perf_counter() - before, **_metrics(start.result))
     del training, measurer
 
     def note(row: EpochRow) -> None:
-        figures = {name: getattr(row, name) for name in _OF_EPOCHS}
-        done(f"epoch {row.epoch}", **figures, **_figures(row))
+        values = {name: getattr(row, name) for name in _OF_EPOCHS}
+        done(f"epoch {row.epoch}", **values, **_metrics(row))
 
     left = asked.time_limit - (time.perf_counter() - _BEGUN)
     with (
@@ -212,8 +212,8 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
         mock.patch("gnc_cli.training.run.load_images", lambda *_, **__: data),  # drawn above
     ):
         result = train(**options, out=f"{folder}/run", time_limit=left, on_epoch=note)
-    figures = {} if result.measured is None else _figures(result.measured)
-    done("end", outcome=result.outcome, **figures)
+    values = {} if result.measured is None else _metrics(result.measured)
+    done("end", outcome=result.outcome, **values)
     return answers
 
 
@@ -228,8 +228,8 @@ _OF_EPOCHS = (
 )
 
 
-def _figures(row: Any) -> dict[str, Any]:
-    """What figure B.4 shows, of a row or a result; GNC2 by both ends."""
+def _metrics(row: Any) -> dict[str, Any]:
+    """Return the metrics of figure B.4 of a row or a result; GNC2 by both ends."""
     names = ("gnc1", "gnc1_centred", "gnc3", "gnc3_centred", "ncc_accuracy")
     gnc2 = None if row.gnc2 is None else (row.gnc2.lower, row.gnc2.upper)
     return {"gnc2": gnc2} | {name: getattr(row, name) for name in names}

@@ -30,7 +30,7 @@ from benchmarks.report import machine, table, write_section
 from benchmarks.runs import rows
 
 ROWS = MEASURED / "scaling.jsonl"
-PICTURE = ROOT / "docs" / "results-scaling.svg"
+PLOT = ROOT / "docs" / "results-scaling.svg"
 HEADING = "## How cost grows"
 _D = 16
 """Dimension of the series in K."""
@@ -476,7 +476,7 @@ def main() -> None:
         follow(asked.name, asked.budget)
     elif asked.command == "report":
         write_section("scaling", section(rows(ROWS), machine()))
-        draw(rows(ROWS), PICTURE)
+        draw(rows(ROWS), PLOT)
     else:
         print(section(rows(ROWS), machine()))
 

@@ -127,8 +127,8 @@ def main() -> None:
         V = farthest(V, i, j, t)
         largest, rho = float(row_maxima(V)[0].max()), minimum_one_vs_rest(V).lower
         pair = f"({W.shape[1]}, {len(W)})", str(len(free)), f"{i}, {j}"
-        figures = f"{t:.12f}", f"{slack:.1e}", f"{largest:.6f}", f"{rho:.15f}", f"{1 - t - rho:.0e}"
-        lines.append((W.shape[1], len(W), [*pair, *figures]))
+        values = f"{t:.12f}", f"{slack:.1e}", f"{largest:.6f}", f"{rho:.15f}", f"{1 - t - rho:.0e}"
+        lines.append((W.shape[1], len(W), [*pair, *values]))
         print(*lines[-1][2], flush=True)
         if options.out is not None:
             np.savetxt(options.out / f"{file.stem}.softmax.txt", V, fmt="%.17g")

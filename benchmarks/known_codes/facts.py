@@ -83,14 +83,14 @@ def main() -> None:
     rows = drawn(30)
     different = 0
     with tempfile.TemporaryDirectory() as folder:
-        for d, K, figure, status in rows:
+        for d, K, value, status in rows:
             file = f"{folder}/rows.npy"
             np.save(file, np.random.default_rng(0).standard_normal((K, d)))
             cosines = answers(d, K, file)
-            exact = float(Fraction(figure))
+            exact = float(Fraction(value))
             if any(cosine is None or abs(cosine - exact) >= 1e-14 for cosine in cosines):
                 different += 1
-                print(d, K, status, figure, cosines, flush=True)
+                print(d, K, status, value, cosines, flush=True)
     print(f"{len(rows) - different} of {len(rows)} entries agree")
 
 

@@ -13,7 +13,7 @@ The pairs are visited in rounds. A visit of round r takes 2^(r - 1) times --budg
 and is what `gnc solve --problem tammes --method descent --seed S --time-limit T` does, with
 S = --seed + r - 1. Where the hunt has a code of one to three points more, or of one or two fewer,
 that code without these points, or with others in its holes, is the first start (--init): good codes
-of one dimension are often parts of one code. No figure, coordinate or target of a table enters a
+of one dimension are often parts of one code. No value, coordinate or target of a table enters a
 search. A pair joins in the first round that gives it K d / 50 seconds, for polishing alone takes
 as long. It is left alone once two visits have found the same best code, that on record or a better
 one.

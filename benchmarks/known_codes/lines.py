@@ -27,14 +27,14 @@ matrix."""
 
 
 def row(d: int, K: int, seconds: float) -> list[str]:
-    """Search one pair; the figures as text."""
+    """Search one pair; return the values as text."""
     found = solve(d, K, problem="lines", time_limit=seconds)
     assert found.coherence is not None and found.best_known is not None
     assert found.optimum is not None and found.gap is not None
     bound = 1.0 - found.optimum.upper
     status = "optimal" if found.optimum.proved else found.status.value if found.status else ""
-    figures = f"{found.coherence:.12f}", f"{found.gap:.1e}", f"{found.coherence - bound:.1e}"
-    return [str(d), str(K), *figures, status, f"{found.seconds:.1f}"]
+    values = f"{found.coherence:.12f}", f"{found.gap:.1e}", f"{found.coherence - bound:.1e}"
+    return [str(d), str(K), *values, status, f"{found.seconds:.1f}"]
 
 
 def main() -> None:

@@ -45,8 +45,8 @@ PAGE = ROOT / "benchmarks" / "RECORDS.md"
 KINDS = ("improved", "ties", "rediscovered", "superseded", "uncompared")
 UNFINISHED = {(6, 200), (9, 750), (13, 162)}
 """Codes whose polish has not come to its end: their contacts are no finding yet."""
-_FIGURE = 2e-12
-"""Figures have twelve decimals, rounded."""
+_ROUNDING = 2e-12
+"""Largest difference of a value of twelve decimals from its code."""
 _ROUGH = 1e-4
 """Largest cosines of codes that were not polished exceed 1 - rho by less."""
 _GRAM = 1e-7
@@ -84,13 +84,13 @@ def improved() -> list[KnownCode]:
 
 @cache
 def comparators() -> list[dict[str, Any]]:
-    """The sources of the figures that codes of ours improve on."""
+    """Return the sources of the values that codes of ours improve on."""
     text = (data_folder() / "comparators.json").read_text(encoding="utf-8")
     return json.loads(text)["comparators"]
 
 
 def sources(entry: KnownCode) -> list[dict[str, Any]]:
-    """Those of the table's figure for a pair: one, if all is right."""
+    """Return the sources of the table's value for a pair: one, if all is right."""
     listed = our_copy().entries[entry.d, entry.K]
     return [source for source in comparators() if source["cited"] in listed.source]
 
@@ -108,8 +108,8 @@ def findings(*, contacts: bool) -> Iterator[str]:
             yield f"{name} has no coordinates"
             continue
         largest = max_cosine(code[1])
-        rough = _FIGURE if (data_folder() / "coordinates" / f"{d}.{K}.txt").exists() else _ROUGH
-        if not -_FIGURE <= largest - entry.max_cosine <= rough:
+        rough = _ROUNDING if (data_folder() / "coordinates" / f"{d}.{K}.txt").exists() else _ROUGH
+        if not -_ROUNDING <= largest - entry.max_cosine <= rough:
             yield f"{name} has coordinates with {largest:.15f}"
         if kind(entry) == "improved":
             found = sources(entry)
@@ -121,7 +121,7 @@ def findings(*, contacts: bool) -> Iterator[str]:
             better = codes.covering(d, K)
             if better is not None and better.interval[1] < entry.interval[0]:
                 yield f"{name} is worse than ({better.d}, {better.K}) {better.figure}"
-        if 1.0 - entry.max_cosine > proved_upper_end(d, K) + _FIGURE:
+        if 1.0 - entry.max_cosine > proved_upper_end(d, K) + _ROUNDING:
             yield f"{name} is impossible by a proved bound"
     for path, W in polish.files([]) if contacts else ():
         if W.shape[::-1] in UNFINISHED:

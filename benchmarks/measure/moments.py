@@ -21,6 +21,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from benchmarks.measure.plain import write
 from gnc_cli.collapse.conventions import Selection
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.geometry.sphere import row_norms
@@ -31,21 +32,6 @@ from gnc_cli.metrics.rows import Pass
 from gnc_cli.runtime.threads import available_cores, limit_threads
 
 D = 512
-
-
-def write(file: Path, N: int, K: int) -> None:
-    """Features around K random directions, in chunks of rows; labels and class weights."""
-    rng = np.random.default_rng(K)
-    W = rng.standard_normal((K, D), dtype=np.float32)
-    labels = np.concatenate([np.arange(K), rng.integers(0, K, N - K)])
-    rng.shuffle(labels)
-    with h5py.File(file, "w") as h5:
-        features = h5.create_dataset("features", (N, D), "f4")
-        for start in range(0, N, 20000):
-            y = labels[start : start + 20000]
-            features[start : start + len(y)] = W[y] + rng.standard_normal((len(y), D), "f4") / 2
-        h5["labels"] = labels
-        h5["weights"] = W
 
 
 def ours(file: Path) -> tuple[float, float]:
@@ -103,7 +89,7 @@ def script(features: np.ndarray, labels: np.ndarray, W: np.ndarray) -> tuple[flo
 
 def case(file: Path, K: int, rounds: int) -> str:
     """Run one case and say how it went."""
-    write(file, 50000, K)
+    write(file, 50000, D, K)
     with h5py.File(file) as h5:
         features, labels, W = h5["features"][()], h5["labels"][()], h5["weights"][()].astype(float)
     deviations, took = features.astype(np.float64), np.empty((rounds, 3))
@@ -141,7 +127,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "features.h5"
         if options.large:
-            write(file, 2_000_000, 1000)
+            write(file, 2_000_000, D, 1000)
             again = [sys.executable, "-m", "benchmarks.measure.moments", "--peak", str(file)]
             subprocess.run(again, check=True)
             return

@@ -1,4 +1,4 @@
-"""Processor time of `measure` from a file against plain NumPy that computes the same figures.
+"""Processor time of `measure` from a file against plain NumPy that computes the same values.
 
     python -m benchmarks.measure.plain [--rounds 3] [--start]
 
@@ -36,7 +36,7 @@ STEP = 4096
 
 
 def write(file: Path, N: int, d: int, K: int) -> None:
-    """Write features around K random directions, labels, weights and a bias."""
+    """Write features around K random directions, in blocks of rows; labels, weights and a bias."""
     rng = np.random.default_rng(K)
     W = rng.standard_normal((K, d), dtype=np.float32)
     labels = np.concatenate([np.arange(K), rng.integers(0, K, N - K)])
@@ -61,7 +61,7 @@ def gnc1(within: np.ndarray, means: np.ndarray) -> float:
 
 
 def script(file: str, variants: str) -> dict[str, float]:
-    """Compute the figures as one would write them in NumPy."""
+    """Compute the values as one would write them in NumPy."""
     with h5py.File(file) as h5:
         features, y, W, bias = (h5[name][()] for name in ("features", "labels", "weights", "bias"))
     W = W.astype(np.float64)
@@ -93,7 +93,7 @@ def script(file: str, variants: str) -> dict[str, float]:
     within /= N
     centred, raw_centred = (M - M.mean(axis=0) for M in means)
     units = unit_rows(W)
-    figures = {
+    values = {
         "gnc1": gnc1(within[0], means[0]),
         "gnc1_centred": gnc1(within[0], centred),
         "gnc3": float(1.0 - (units * means[0]).sum(axis=1).mean()),
@@ -103,11 +103,11 @@ def script(file: str, variants: str) -> dict[str, float]:
         "ncc_agreement": agree / N,
     }
     if variants == "classic":
-        figures |= {"nc1": gnc1(within[1], raw_centred), "nc4": raw_agree / N}
-        figures |= classic(raw_centred, W, spread / counts[:, 0])
-        figures |= evenness(unit_rows(means[1]), "", "_means")
-        figures |= evenness(units, "_weights", "_weights")
-    return figures
+        values |= {"nc1": gnc1(within[1], raw_centred), "nc4": raw_agree / N}
+        values |= classic(raw_centred, W, spread / counts[:, 0])
+        values |= evenness(unit_rows(means[1]), "", "_means")
+        values |= evenness(units, "_weights", "_weights")
+    return values
 
 
 def spaces(rows: np.ndarray, variants: str) -> list[np.ndarray]:
@@ -157,7 +157,7 @@ def evenness(X: np.ndarray, of_energy: str, of_rank: str) -> dict[str, float]:
 
 
 def ours(file: str, variants: str) -> tuple[dict[str, float], float]:
-    """Measure the file; its figures by name, and the processor time of GNC2."""
+    """Measure the file; its values by name, and the processor time of GNC2."""
     from gnc_cli import measure
     from gnc_cli.collapse import assemble
 
@@ -195,10 +195,10 @@ def case(file: Path, N: int, d: int, K: int, variants: str, rounds: int) -> str:
     for turn in range(rounds):
         run = ("-m", "benchmarks.measure.plain", "--file", str(file), "--variants", variants)
         took[turn, 0], printed = processor_time(*run, "--run", "ours")
-        took[turn, 2], figures = processor_time(*run, "--run", "script")
+        took[turn, 2], values = processor_time(*run, "--run", "script")
         spent, _, mine = printed.partition(" ")
         took[turn, 1] = took[turn, 0] - float(spent)
-    theirs, found = eval(figures), eval(mine, {"nan": np.nan})
+    theirs, found = eval(values), eval(mine, {"nan": np.nan})
     error = max(abs(found[name] / value - 1.0) for name, value in theirs.items() if name in found)
     whole, sample = (sorted(took[:, i] / took[:, 2]) for i in (0, 1))
     best = took.min(axis=0)

@@ -14,7 +14,7 @@ unless `--all` is given: no coordinates, no target and no entry of the table ent
 `--all` the table only decides whether a construction or the search comes first;
 `--without-algebra` takes starts from algebra out of the search. Two of these pairs
 were looked at all the same: (3, 73) while moves and effort were chosen, and (8, 51) once while the
-shares of the sources were; so were figures of d >= 17 while sections of lattices were searched for.
+shares of the sources were; so were values of d >= 17 while sections of lattices were searched for.
 
 A hit has a largest cosine of at most the best known + 1e-9. Where a construction was the start
 (`descent from sub-code: ...`), it is a hit by algebra, counted apart. The reached share is
@@ -95,7 +95,7 @@ def run(pairs: list[tuple[int, int]], seconds: float, seed: int, method: str) ->
 
 
 def judged(row: Row, known: Known) -> dict[str, Any]:
-    """A run beside the best known figure of its pair."""
+    """Compare a run with the best known value of its pair."""
     result, best = row["result"], known[row["d"], row["K"]]
     t = result["max_cosine"]
     hit = "no" if t - best > HIT else "by algebra" if by_algebra(result["origin"]) else "yes"
@@ -121,8 +121,8 @@ def section(kept: list[Row], known: Known, where: str) -> str:
         for kind in kinds:
             part = [r for r in ours if r["d"] in dimensions and (r["method"], r["seconds"]) == kind]
             if part:
-                figures = _summed([judged(r, known) for r in part])
-                summary.append([name, kind[0], f"{kind[1]:g}", *figures])
+                values = _summed([judged(r, known) for r in part])
+                summary.append([name, kind[0], f"{kind[1]:g}", *values])
     for row in sorted(ours, key=lambda r: (r["d"], r["K"], r["seconds"], r["seed"])):
         found = judged(row, known)
         lines.append(

@@ -100,7 +100,7 @@ def _gap(row: Row, known: dict[tuple[int, int], float]) -> float:
 
 
 def _sphere(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
-    out = ["### Tammes, d = 3, against the best known figures"]
+    out = ["### Tammes, d = 3, compared with the best known values"]
     for low, high in ((7, 60), (61, 130)):
         part = [r for r in rows if low <= r["result"]["K"] <= high]
         if not part:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the pictures of the documentation anew: docs/gallery/make.sh
+# Draws the plots of the documentation again: docs/gallery/make.sh
 set -euo pipefail
 gallery="$(cd "$(dirname "$0")" && pwd)"
 scratch="$(mktemp -d)"

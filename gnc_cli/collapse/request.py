@@ -255,8 +255,8 @@ class Measure(Call):
         Read[Path | None, str | None],
         Parameter(
             "Take the class means of this set (train.h5) for GNC1, NCC, agreement and NC1 to NC4 "
-            "of test data; own: those of the set itself. Default: own, but for the other splits "
-            "of a run those of split train.",
+            "of test data; own: those of the set itself. Default: own, but in a run all splits "
+            "take those of split train.",
             PATH_TEXT,
             _CONVENTIONS,
             metavar="FILE",
@@ -358,7 +358,7 @@ class Measure(Call):
         float | None,
         Parameter(
             "The largest norm of a feature for --reach and --sets. Default: the largest among the "
-            "features, without features infinite.",
+            "features; infinite without features.",
             real(greater_than=0.0),
             _REACH,
         ),

@@ -66,7 +66,7 @@ class Gnc2Reference:
 
 @dataclass(frozen=True)
 class MeasureMargins:
-    """The largest margins that losses on the sphere could still ask of this classifier."""
+    """The largest margins that losses on the sphere can satisfy with this classifier."""
 
     cosface: float
     """Additive cosine margin for the best features: the certified lower end of GNC2."""
@@ -171,7 +171,7 @@ class ClassRow:
     nearest_cosine: float | None
     """Cosine of the two weights; None where rows are not unit or there was no time."""
     rattler: bool | None
-    """One-vs-rest: proved to lie farther out than the minimum by more than the tolerance."""
+    """True if its one-vs-rest distance provably exceeds the minimum by more than the tolerance."""
     accuracy: float | None = None
     """Share of its samples that the classifier gets right."""
     min_margin: float | None = None
@@ -276,7 +276,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class VariantMetrics:
-    """Metrics of other authors, each if it was asked for."""
+    """Metrics of other authors, on request."""
 
     classic: Evenness | None = None
     """Energies and effective ranks; None without `--variants classic`."""
@@ -316,10 +316,10 @@ class ReachSummary:
     can_win: int
     """Number of subjects proved to win: a feature in the ball makes them the largest logits."""
     unreachable: Bracket = field(metadata=LOWER)
-    """Number of subjects that cannot win: those proved, and these with the undecided ones."""
+    """Number of subjects that cannot win: those proved, and at most the undecided ones as well."""
     ties: Bracket = field(metadata=LOWER)
-    """Number of subjects that can only tie, as another class has the same row and bias: those
-    proved, and these with the undecided ones."""
+    """Number of subjects that can only tie, as another class has the same row and bias:
+    those proved, and at most the undecided ones as well."""
     undecided: int = field(metadata=LOWER)
     """Number of undecided subjects, whose margin has a bracket that contains 0."""
     unreachable_rows: tuple[ReachRow, ...]
@@ -358,7 +358,7 @@ class MeasureResult(Result):
     split: str | None = field(metadata=LABEL | QUESTION)
     """Set of samples (`train`, `test`) that the file or the snapshot names, or None."""
     N: int | None
-    """Number of samples, without labels of rows that are not zero; None for weights only."""
+    """Number of samples; of nonzero rows if there are no labels. None for weights only."""
     d: int = field(metadata=LABEL | QUESTION)
     """Dimension of the features and weights."""
     K: int | None = field(metadata=LABEL | QUESTION)
@@ -373,7 +373,7 @@ class MeasureResult(Result):
     """Rank of Sigma_B that the pseudo-inverse kept."""
     gnc1_centred: float | None = field(metadata=LOWER)
     """GNC1 with Sigma_B centred at the mean of the class means, as in the paper's code. At collapse
-    it is 0 also where K <= d. None where all class means are one."""
+    it is 0 also where K <= d. None where all class means are equal."""
     gnc1_centred_rank: int | None
     """Rank of the centred Sigma_B that the pseudo-inverse kept."""
     gnc2: Bracket | None = field(metadata=HIGHER)
@@ -424,21 +424,22 @@ class MeasureResult(Result):
     """Class-distance normalised variance, mean over k != j of (var_k + var_j) / (2 |m_k -
     m_j|^2)."""
     nc2_equinorm_means: float | None = field(metadata=LOWER | {"classic": "NC2 norms"})
-    """Standard deviation of the norms of the centred class means, over their mean."""
+    """Standard deviation of the norms of the centred class means, divided by their mean."""
     nc2_equinorm_weights: float | None = field(metadata=LOWER | {"further": "NC2 norms of W"})
-    """Standard deviation of the norms of the weights, over their mean."""
+    """Standard deviation of the norms of the weights, divided by their mean."""
     nc2_equiangularity: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 angles"})
     """Standard deviation of the cosines of two centred class means."""
     nc2_max_angle: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 max angle"})
     """Mean |cosine + 1 / (K - 1)| of two centred class means."""
     nc2_etf_error: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 ETF"})
-    """Distance of M M^T, over its norm, from that of a simplex ETF, M the centred class means."""
+    """Distance of M M^T from that of a simplex ETF, each divided by its norm; M are the centred
+    class means."""
     nc2_etf_error_weights: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 ETF of W"})
-    """Distance of W W^T, over its norm, from that of a simplex ETF, W not centred."""
+    """Distance of W W^T from that of a simplex ETF, each divided by its norm; W is not centred."""
     nc3: float | None = field(metadata=LOWER | {"classic": "NC3"})
     """|W / |W| - M / |M||, Frobenius norms, M the centred class means."""
     nc3_dual_etf_error: float | None = field(metadata=LOWER | _ETF | {"further": "NC3 dual"})
-    """Distance of W M^T, over its norm, from that of a simplex ETF."""
+    """Distance of W M^T from that of a simplex ETF, each divided by its norm."""
     nc4: float | None = field(metadata=HIGHER | {"classic": "NC4"})
     """Share of samples on which the classifier and the nearest class mean of raw rows agree."""
     sample_margins: SampleMargins | None = field(metadata=HIGHER)

@@ -1,4 +1,4 @@
-"""What pictures share: colours, a figure without a display, and drawings of several commands.
+"""Parts of plots that several commands share: colours, settings, and panels of curves and codes.
 
 Matplotlib is used through `Figure` alone: no pyplot, no global state, no window system.
 """
@@ -37,17 +37,18 @@ COSINES = (
     "#B2182B",
     "#67001F",
 )
-"""Of a Gram matrix, evenly spaced from its lowest to its highest value (ColorBrewer's RdBu)."""
+"""ColorBrewer's RdBu, evenly spaced from the lowest to the highest value of a Gram matrix."""
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", INK)
-"""Of lines and classes, in their order."""
+"""Colours of lines and classes, in their order."""
 MOST_MARKS = 40
-"""Points of a line that are marked one by one."""
+"""Largest number of points that a line marks one by one; the marks of more would overlap."""
 _MARKERS = {"-": "o", "--": "x", ":": "+"}
-_MOST_PRODUCTS = 8_000_000
-"""64 MB: of larger codes evenly spaced rows are compared with all others."""
-_PALE = ("#D3DAE4", "#FCFDFE")
-"""Of a ball, from its shade to its light."""
+"""Mark of each line style."""
+_MOST_COSINES = 8_000_000
+"""Largest number of cosines, 64 MB; of a larger code, evenly spaced rows stand for all."""
+_BALL_SHADES = ("#D3DAE4", "#FCFDFE")
+"""Darkest and lightest colour of a ball; pale, so that the code stands out."""
 _STYLE: Any = {
     "font.size": 10.0,
     "axes.titlesize": 11.0,
@@ -78,10 +79,10 @@ _STYLE: Any = {
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib's settings for our pictures, for drawing and saving inside the block.
+    """Set the style of our plots inside the block, for drawing as for saving.
 
-    Of the user's own settings (matplotlibrc) the fonts count, for names in any script. A
-    `matplotlibrc` of the current folder, which may be somebody else's, is not read.
+    Of the user's matplotlibrc only the fonts are kept, as class names may be in any script. The
+    `matplotlibrc` of the current folder is not read, since it may be somebody else's.
     """
     exists = os.path.exists
     os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
@@ -99,7 +100,7 @@ def styled() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float, title: str, facts: str) -> Any:
-    """A figure of this size in inches, with a title and, in smaller letters below it, the facts."""
+    """Make an empty matplotlib figure (inches), with facts in small print below its title."""
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
@@ -112,7 +113,7 @@ def new_figure(width: float, height: float, title: str, facts: str) -> Any:
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format of the suffix; an existing picture is replaced in one step.
+    """Write a matplotlib figure in the format of the suffix, replacing a file in one step.
 
     Raises:
         UsageError: unknown suffix.
@@ -120,42 +121,47 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     """
     suffix = check_suffix(path, (".png", ".svg", ".pdf"))
     undated: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    picture = io.BytesIO()
+    image = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # names in a script that the font lacks
-        # The layout's last digits differ from call to call; the same picture has the same bytes.
+        # The layout's last digits differ from call to call; rounding makes equal plots equal files.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for ax in figure.axes:
             ax.set_position([round(x, 6) for x in ax.get_position(original=True).bounds])
-        figure.savefig(picture, format=suffix[1:], dpi=150, metadata=undated.get(suffix))
+        figure.savefig(image, format=suffix[1:], dpi=150, metadata=undated.get(suffix))
     with atomic_file(path, force=True) as file:
-        file.write(picture.getbuffer())
+        file.write(image.getbuffer())
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line over epochs, or over other places in their order."""
+    """A line over epochs, layers or another ordered axis, or the lower ends of brackets over it."""
 
     name: str
+    """Name in the legend."""
     x: Sequence[float]
+    """Places on the axis, shape (n,)."""
     y: Sequence[float | None]
-    """None and NaN are left out."""
+    """Values, shape (n,); None and NaN are not drawn."""
     colour: Any
     style: str = "-"
-    """Of the line: `-`, `--` or `:`, with a mark of its own for each."""
+    """Style of the line, which decides its marks too: `-`, `--` or `:`."""
     upper: Sequence[float] | None = None
-    """Upper ends, where `y` are the lower ones of brackets."""
+    """Upper ends, shape (n,), of brackets whose lower ends are `y`."""
 
 
 def draw_curves(
     ax: Any, title: str, curves: Sequence[Curve], *, log: bool = False, joined: bool = True
 ) -> None:
-    """Curves with a grid and a title.
+    """Draw curves, a grid and a title.
 
     Args:
-        log: a logarithmic axis, where all values are positive.
-        joined: as lines, else as marks alone.
+        ax: axes of matplotlib.
+        title: title of the panel.
+        curves: curves of the panel.
+        log: make the value axis logarithmic if all values are positive.
+        joined: draw lines; without it, marks alone.
     """
     lowest = np.inf
     for curve in curves:
@@ -182,19 +188,21 @@ def draw_curves(
 
 
 def draw_cosines(ax: Any, W: np.ndarray, levels: Sequence[tuple[float, str, str]]) -> None:
-    """The cosines of all pairs of unit rows (K, d), sorted: a plateau is a value of many pairs.
+    """Draw the sorted cosines of all pairs, where a plateau is a value that many pairs have.
 
     Args:
-        levels: lines to compare with: cosine, name, colour.
+        ax: axes of matplotlib.
+        W: unit rows, shape (K, d).
+        levels: cosine, name and colour of each horizontal line to compare with.
     """
     K = len(W)
-    rows = np.linspace(0, K - 1, min(K, max(1, _MOST_PRODUCTS // K))).astype(np.intp)
+    rows = np.linspace(0, K - 1, min(K, max(1, _MOST_COSINES // K))).astype(np.intp)
     others = np.arange(K) != rows[:, None]
     cosines = np.sort(np.clip(W[rows] @ W.T, -1.0, 1.0)[others])
-    shown = cosines[np.linspace(0, len(cosines) - 1, min(len(cosines), 5000)).astype(np.intp)]
-    ax.plot(np.linspace(0.0, 100.0, len(shown)), shown, color=BLUE, lw=2.5, solid_capstyle="butt")
+    curve = cosines[np.linspace(0, len(cosines) - 1, min(len(cosines), 5000)).astype(np.intp)]
+    ax.plot(np.linspace(0.0, 100.0, len(curve)), curve, color=BLUE, lw=2.5, solid_capstyle="butt")
     for i, (value, name, colour) in enumerate(levels):
-        # The dashes of one line lie in the gaps of the others: lines that coincide are all seen.
+        # The dashes of one line lie in the gaps of the others, so that equal levels all show.
         ax.axhline(
             value,
             color=colour,
@@ -216,21 +224,23 @@ def draw_distances(
     rattlers: np.ndarray,
     levels: Sequence[tuple[float, str, str]],
 ) -> None:
-    """Certified one-vs-rest distances of the classes, sorted, and lines to compare with.
+    """Draw the sorted one-vs-rest distances of the classes, with their certified brackets.
 
     Args:
-        lower, upper: ends, shape (K,).
-        rattlers: which classes are free to move, shape (K,).
-        levels: distance, name, colour.
+        ax: axes of matplotlib.
+        lower: lower ends, shape (K,).
+        upper: upper ends, shape (K,).
+        rattlers: mask of the classes that are free to move, shape (K,).
+        levels: distance, name and colour of each horizontal line to compare with.
     """
     order = np.argsort(lower, kind="stable")
     rank = np.arange(1, len(order) + 1)
     ax.fill_between(rank, lower[order], upper[order], color=GREY, alpha=0.4, lw=0)
     size = float(np.clip(1200.0 / len(order), 2.0, 22.0))
-    for some, colour, name in ((~rattlers, BLUE, "class"), (rattlers, ORANGE, "rattler")):
-        if some.any():
-            drawn = some[order]
-            places = rank[drawn], lower[order][drawn]
+    for mask, colour, name in ((~rattlers, BLUE, "class"), (rattlers, ORANGE, "rattler")):
+        if mask.any():
+            sorted_mask = mask[order]
+            places = rank[sorted_mask], lower[order][sorted_mask]
             ax.scatter(*places, size, colour, label=name, zorder=3, rasterized=len(order) > 2000)
     for value, name, colour in levels:
         ax.axhline(value, color=colour, lw=1.4, ls="--", label=f"{name} {value:.6g}")
@@ -245,7 +255,10 @@ def draw_distances(
 
 
 def open_limits(values: np.ndarray) -> tuple[float, float]:
-    """Of an axis that does not magnify differences of rounding.
+    """Return the limits of an axis around values, wide enough to hide differences of rounding.
+
+    Args:
+        values: values of the axis, of any shape.
 
     >>> open_limits(np.array([0.5, 0.5]))
     (0.499, 0.501)
@@ -256,41 +269,53 @@ def open_limits(values: np.ndarray) -> tuple[float, float]:
 
 
 def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -> None:
-    """Unit rows (K, 2) or (K, 3) with their contacts (m, 2) and rattlers (K,), on bare axes."""
+    """Draw the points of a code in the plane or in space, with lines between points in contact.
+
+    Args:
+        ax: axes of matplotlib, which lose their frame.
+        W: unit rows, shape (K, 2) or (K, 3).
+        pairs: rows in contact, shape (m, 2).
+        rattlers: mask of the rows that are free to move, shape (K,).
+    """
     points = W @ draw_ball(ax, W)
     x, y, z = polylines(points, pairs, curved=W.shape[1] == 3)
     width = float(np.clip(24.0 / np.sqrt(len(W)), 0.5, 1.5))
     size = float(np.clip(3200.0 / len(W), 3.0, 70.0))
     colours = np.where(rattlers, ORANGE, BLUE)
-    for behind in (True, False):
+    for rear in (True, False):
         ax.plot(
-            np.where((z < 0.0) == behind, x, np.nan),
+            np.where((z < 0.0) == rear, x, np.nan),
             y,
             color=INK,
             lw=width,
-            alpha=0.13 if behind else 1.0,
-            label=None if behind or not len(pairs) else "contact",
+            alpha=0.13 if rear else 1.0,
+            label=None if rear or not len(pairs) else "contact",
         )
-        half = (points[:, 2] < 0.0) == behind
+        half = (points[:, 2] < 0.0) == rear
         ax.scatter(
             *points[half, :2].T,
-            s=0.55 * size if behind else size,
+            s=0.55 * size if rear else size,
             color=colours[half],
-            alpha=0.28 if behind else 1.0,
+            alpha=0.28 if rear else 1.0,
             edgecolors="white",
-            linewidths=0.0 if behind else min(1.0, size / 30.0),
-            zorder=1 if behind else 5,
+            linewidths=0.0 if rear else min(1.0, size / 30.0),
+            zorder=1 if rear else 5,
         )
-    for some, colour, name in ((~rattlers, BLUE, "class"), (rattlers, ORANGE, "rattler")):
-        if some.any():
+    for mask, colour, name in ((~rattlers, BLUE, "class"), (rattlers, ORANGE, "rattler")):
+        if mask.any():
             ax.scatter([], [], s=45, color=colour, label=name)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3)
 
 
 def draw_ball(ax: Any, W: np.ndarray) -> np.ndarray:
-    """Draw the circle or the sphere on bare axes; the matrix (d, 3) to its view of rows (K, d).
+    """Draw the unit circle or sphere, and return the view in which rows are to be drawn on it.
 
-    The third coordinate points to the viewer.
+    Args:
+        ax: axes of matplotlib, which lose their frame.
+        W: unit rows, shape (K, 2) or (K, 3).
+
+    Returns:
+        The matrix, shape (d, 3), that takes rows to coordinates right, up and towards the viewer.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Circle
@@ -298,11 +323,11 @@ def draw_ball(ax: Any, W: np.ndarray) -> np.ndarray:
     flat = W.shape[1] == 2
     ax.set_axis_off()
     rim = ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=GREY, lw=0.9, zorder=2))
-    # Lambert's law with a lamp at the upper left; kept pale, the code is the subject.
+    # Lambert's law with a lamp at the upper left.
     side = np.linspace(-1.0, 1.0, 240)
     height = np.sqrt(np.clip(1.0 - side**2 - side[:, None] ** 2, 0.0, None))
     light = np.full_like(height, 0.9) if flat else 0.5 * side[:, None] - 0.45 * side + 0.74 * height
-    shades = LinearSegmentedColormap.from_list("ball", _PALE)
+    shades = LinearSegmentedColormap.from_list("ball", _BALL_SHADES)
     image = ax.imshow(light, shades, vmin=0.0, vmax=1.0, extent=(-1, 1, -1, 1), origin="lower")
     image.set_clip_path(rim)
     ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08))
@@ -310,7 +335,7 @@ def draw_ball(ax: Any, W: np.ndarray) -> np.ndarray:
 
 
 def _open_view(W: np.ndarray) -> np.ndarray:
-    """A rotation, shape (3, 3), under which no two points hide each other, as far as possible."""
+    """Return the orthogonal matrix, shape (3, 3), of 300 random ones that best separates points."""
     from scipy.spatial.distance import pdist
 
     rng = np.random.default_rng(0)
@@ -319,10 +344,12 @@ def _open_view(W: np.ndarray) -> np.ndarray:
 
 
 def polylines(points: np.ndarray, pairs: np.ndarray, *, curved: bool) -> np.ndarray:
-    """Pairs (m, 2) of points (K, 3) as one line (3, n) with NaN between them.
+    """Return all segments between pairs of points as one line, shape (3, n), with NaN in the gaps.
 
     Args:
-        curved: as arcs of the sphere, else as segments.
+        points: points, shape (K, 3).
+        pairs: ends of each segment, as rows of `points`, shape (m, 2).
+        curved: arcs of the unit sphere in place of segments.
     """
     t = np.linspace(0.0, 1.0, 25 if curved else 2)[None, :, None]
     chords = points[pairs[:, :1]] * (1.0 - t) + points[pairs[:, 1:]] * t

@@ -322,7 +322,8 @@ class BoundsResult(Result):
     probability: float | None = field(metadata=LABEL)
     """Softmax probability of `scale`: 0.9 by default if d, K and a margin were given, else None."""
     outcome: Literal["complete", "time_limit", "interrupted"]
-    """Outcome: `complete`; `time_limit`: some programs were left out; `interrupted`: some pairs."""
+    """Outcome: `complete`; `time_limit`: some linear or semidefinite programs were left out;
+    `interrupted`: some pairs were."""
     rows: tuple[BoundRow, ...]
     """Statements of the bounds, one per (d, K) and bound; empty unless d and K were given."""
     best: tuple[BestBounds, ...]

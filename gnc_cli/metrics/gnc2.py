@@ -45,7 +45,7 @@ class Rattlers:
 
 @dataclass(frozen=True)
 class Gnc2Quantiles:
-    """Quantiles of the classes' one-vs-rest distances; each end is the quantile of those ends."""
+    """Quantiles of the classes' one-vs-rest distances, each with the quantiles of both ends."""
 
     q0: Bracket
     """The minimum, always over all classes: GNC2 itself."""

@@ -53,21 +53,20 @@ class FeatureSpectrum:
     """Mean cosine of two rows: 0 evenly spread, 1 parallel (anisotropy, Ethayarajh 2019). None for
     fewer than two rows."""
     mean_cosine_centred: float | None
-    """Mean cosine of two rows less the mean of all. Rows at the mean have no direction and are left
-    out."""
+    """Mean cosine of two rows after the mean of all is subtracted. Rows at the mean have no
+    direction and are left out."""
     uniformity: float | None
-    """Log of the mean of `exp(-2 |x - y|^2)` over two unit rows. It is 0 where all coincide, about
-    -4 evenly spread in many dimensions (Wang and Isola 2020)."""
+    """Log of the mean of `exp(-2 |x - y|^2)` over pairs of unit rows. It is 0 if all coincide,
+    about -4 if they are evenly spread in many dimensions (Wang and Isola 2020)."""
     uniformity_error: float | None
     """Standard error of `uniformity` by the draw of rows (`--seed`); None where all pairs count."""
     uniformity_rows: int
-    """Rows all of whose pairs count for `uniformity`. They are all rows up to 2048, else 2048
-    drawn."""
+    """Number of rows whose pairs count for `uniformity`: all, or 2048 that are drawn."""
     near_duplicates: int | None
-    """Rows whose cosine with another row is at least `near_duplicate_cosine`; None where more than
-    10000 rows were read."""
+    """Number of rows whose cosine with another row is at least `near_duplicate_cosine`; None where
+    more than 10000 rows were read."""
     zero_rows: int
-    """Rows left out since they are zero. With labels and `--normalize off` they are in the
+    """Number of zero rows, which are left out. With labels and `--normalize off` they are in the
     covariance."""
     near_duplicate_cosine: float = NEAR_DUPLICATE
     """Cosine from which two rows nearly coincide: 0.999."""

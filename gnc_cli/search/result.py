@@ -314,7 +314,7 @@ class SolveSweep(Result):
     """Several solves that differ in one parameter (`--tau 1..0.001/13`)."""
 
     problem: str = field(metadata=LABEL | QUESTION)
-    """`ufm`, the only problem with a temperature, where there are several rows."""
+    """`ufm`, the only problem that has several temperatures."""
     d: int = field(metadata=LABEL | QUESTION)
     """Dimension."""
     K: int = field(metadata=LABEL | QUESTION)

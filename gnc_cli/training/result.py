@@ -44,7 +44,7 @@ class EpochRow:
     gnc3_centred: float | None = field(default=None, metadata=LOWER)
     """GNC3 with centred class means."""
     ncc_accuracy: float | None = field(default=None, metadata=HIGHER)
-    """Share of the training set whose nearest class mean is that of their class."""
+    """Share of training samples whose nearest class mean is that of their class."""
     seconds: float = field(default=0.0, metadata=LOWER)
     """Time of training, in seconds."""
     measure_seconds: float = 0.0
@@ -70,7 +70,7 @@ class HeadFacts:
     beta: float | None
     """Share of the old weights of `cmf` that stays at each step."""
     code: str | None
-    """File or search from which a fixed head is."""
+    """File or search that a fixed head comes from."""
     assignment: str | None
     """Rule that assigned the classes to the rows of the code."""
     permutation: tuple[int, ...] | None
@@ -138,10 +138,10 @@ class TrainResult(_Training):
     ood_accuracy: float | None = field(metadata=HIGHER)
     """Accuracy on the `--ood` set, at the last measurement; None without one."""
     test_ncc_accuracy: float | None = field(metadata=HIGHER)
-    """Share of the test set whose nearest class mean (of the training set) is that of their class;
+    """Share of test samples whose nearest class mean (of the training set) is that of their class;
     None without a test set."""
     best: dict[str, Any] | None
-    """Epoch and accuracy of best.pt: on the test set, without one on the training set."""
+    """Epoch and accuracy of best.pt: on the test set, else on the training set."""
     measure_share: float = field(metadata=LOWER)
     """Share of measurements in the wall time."""
     images_per_second: float | None = field(metadata=HIGHER)

@@ -303,8 +303,8 @@ def test_a_motion_slower_than_rounding_decides_nothing() -> None:
         assert answer.verdict is Jamming.UNDECIDED and answer.stressed > 100
 
 
-def test_the_programme_agrees_with_a_bound_on_every_contact() -> None:
-    """Of the snub cube without a point, no contact opens: each alone, by another programme."""
+def test_the_program_agrees_with_a_bound_on_every_contact() -> None:
+    """Of the snub cube without a point, no contact opens: each alone, by another program."""
     W, contacts, answer = judged(built("snub-cube")[1:])
     assert answer.verdict is Jamming.INFINITESIMALLY_JAMMED and answer.stressed == 55
     rates = np.zeros((len(contacts), W.size))

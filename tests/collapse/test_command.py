@@ -61,22 +61,22 @@ def test_every_kind_of_result_follows_the_schema(
         assert not VALIDATOR.is_valid({k: v for k, v in found.items() if k != "schema"})
 
 
-def test_a_person_sees_a_sheet_or_a_line_per_row(gnc: Any, run_file: Path) -> None:
-    sheet = gnc("measure", "run.h5", "--select", "epoch=10").stdout
+def test_a_person_sees_one_set_in_full_or_a_line_per_row(gnc: Any, run_file: Path) -> None:
+    text = gnc("measure", "run.h5", "--select", "epoch=10").stdout
     for words in ("GNC1  ", "certified, bracket", "  ratio  ", "NCC accuracy  "):
-        assert words in sheet, words
+        assert words in text, words
     everything = gnc("measure", "run.h5", "--select", "epoch=10", "-v").stdout
     for words in (
         "rattlers.one_vs_rest  ",
         "classes nearest to the hull of the others",
         "policy.weights",
     ):
-        assert words in everything and words not in sheet, words
+        assert words in everything and words not in text, words
     table = gnc("measure", "run.h5").stdout.splitlines()
     assert table[0] == "Collapse   run.h5   3 rows"
     assert [line.split()[0] for line in table[3:6]] == ["1", "2", "10"]
     assert "epoch_10" not in "".join(table), "epochs tell the rows apart"
-    assert max(map(len, [*table, *sheet.splitlines()])) <= 100
+    assert max(map(len, [*table, *text.splitlines()])) <= 100
 
 
 def test_csv_and_json_lines(gnc: Any, run_file: Path) -> None:

@@ -79,12 +79,12 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
         "centred: GNC1, as K = 10 <= d; GNC3, as the class means have a mean of squared length 0.1"
         in run.stdout
     )
-    for key in ("gnc1", "gnc3"):  # all figures with -v
+    for key in ("gnc1", "gnc3"):  # both forms with -v
         assert f"\n{key} " in (verbose := gnc("measure", file, "-v").stdout)
     assert "accuracy raw rows, no bias; " in " ".join(verbose.split())
 
 
-@pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no figure
+@pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no number
 def test_gnc2_of_class_means_is_marked(
     relu: dict[str, np.ndarray],
     series: MeasureSeries,

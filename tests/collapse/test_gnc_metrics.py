@@ -68,12 +68,12 @@ def _by_hand(data: Data, unit: bool = True) -> dict[str, float]:
     return by_hand(data.features, data.labels, data.W, data.bias, unit)
 
 
-def _of_both(figures: dict[str, Any]) -> dict[str, Any]:
+def _of_both(values: dict[str, Any]) -> dict[str, Any]:
     """Leave out what `measure` alone gives: the spectrum, and the forms of the head."""
     alone = re.compile(r"(features|head_accuracies)\b")
     return {
         name: value
-        for name, value in figures.items()
+        for name, value in values.items()
         if not alone.match(name) and "is that of a linear head" not in str(value)
     }
 

@@ -66,8 +66,8 @@ def flat(result: Any) -> dict[str, Any]:
     """What `measure_model` and `measure` both give, by key."""
     left_out = ("seconds", "layer", "features", "head_accuracies")
     warnings = tuple(w for w in result.warnings if "is that of a linear head" not in w)
-    figures = replace(result, warnings=warnings).flat("")
-    return {k: v for k, v in figures.items() if k.partition(".")[0] not in left_out}
+    values = replace(result, warnings=warnings).flat("")
+    return {k: v for k, v in values.items() if k.partition(".")[0] not in left_out}
 
 
 def agree(found: dict[str, Any], expected: dict[str, Any]) -> None:

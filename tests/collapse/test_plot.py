@@ -1,4 +1,4 @@
-"""Pictures of measurements: whole, not blank, reproducible; runs told apart as they should be."""
+"""Plots of measurements: whole, not blank, reproducible, with the runs distinguished."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from gnc_cli.errors import UsageError
 
 
 def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:
-    """Measurements of every kind that a picture can be of."""
+    """Measurements of every kind that can be plotted."""
     weights = measure(weights=np.eye(3))
     inside = Bracket(0.0, 0.0)
     odd = [
@@ -48,7 +48,7 @@ def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:
     }
 
 
-def test_every_measurement_has_a_picture(
+def test_every_measurement_has_a_plot(
     tmp_path: Path, result: MeasureResult, series: MeasureSeries
 ) -> None:
     for name, found in cases(result, series).items():
@@ -69,7 +69,7 @@ def test_every_measurement_has_a_picture(
         ("runs", ["seed0.h5", "seed1.h5", "0.5528 optimum", "GNC1: variability"]),
     ],
 )
-def test_the_picture_says_what_it_shows(
+def test_the_plot_says_what_it_shows(
     tmp_path: Path, result: MeasureResult, series: MeasureSeries, name: str, said: list[str]
 ) -> None:
     for run in ("one", "two"):  # reproducible

@@ -80,7 +80,7 @@ def test_what_is_possible_is_that_of_bounds(wide: dict[str, np.ndarray]) -> None
     assert row.gnc2_possible.lower == pytest.approx(K / (K - 1))
 
 
-def test_no_figure_of_an_etf_where_there_is_none(wide: dict[str, np.ndarray]) -> None:
+def test_no_value_of_an_etf_where_there_is_none(wide: dict[str, np.ndarray]) -> None:
     two, four, twelve = prefixes(**wide)
     for row in (two, four):  # a simplex of 6 needs 5 dimensions
         assert all(getattr(row, name) is None for name in ETF) and row.nc1 is not None
@@ -182,7 +182,7 @@ def test_processes_share_the_rows_of_all_prefixes(
                 assert ours[name] == pytest.approx(same[name])
 
 
-def test_table_and_picture(
+def test_table_and_plot(
     wide: dict[str, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")

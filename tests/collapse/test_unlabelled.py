@@ -12,7 +12,7 @@ from gnc_cli import measure, measure_series
 from gnc_cli.collapse.request import Measure
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import save
-from tests.metrics.test_spectrum import by_hand, figures
+from tests.metrics.test_spectrum import by_hand, values_of
 
 KEYS = ("effective_rank", "mean_cosine", "uniformity")
 
@@ -25,7 +25,7 @@ def H(rng: np.random.Generator) -> np.ndarray:
 def test_an_array_and_files_give_the_same(H: np.ndarray, tmp_path: Path) -> None:
     H[[4, 70]] = 0.0
     found: Any = measure(features=H)
-    assert figures(found.features) == pytest.approx(by_hand(H), rel=1e-9)
+    assert values_of(found.features) == pytest.approx(by_hand(H), rel=1e-9)
     assert (found.N, found.d, found.K, found.gnc2, found.classes) == (88, 6, None, None, None)
     assert found.notes == ("features: 2 of 90 rows are zero, left out",)
     np.save(tmp_path / "emb.npy", H)
@@ -41,7 +41,7 @@ def test_an_array_and_files_give_the_same(H: np.ndarray, tmp_path: Path) -> None
         measure(tmp_path / "only.npz"),
     ]
     for result in calls:
-        assert figures(result.features) == pytest.approx(figures(found.features), rel=1e-12)
+        assert values_of(result.features) == pytest.approx(values_of(found.features), rel=1e-12)
         assert result.N == 88
 
 
@@ -50,16 +50,18 @@ def test_a_matrix_alone_stays_a_code(H: np.ndarray, tmp_path: Path) -> None:
     assert measure(tmp_path / "code.npy").K == 90
 
 
-def test_labelled_sets_have_the_same_figures(data: dict[str, np.ndarray]) -> None:
+def test_labelled_sets_have_the_same_values(data: dict[str, np.ndarray]) -> None:
     alone: Any = measure(features=data["features"])
     labelled: Any = measure(**data)
-    assert figures(labelled.features) == pytest.approx(figures(alone.features), rel=1e-9)
+    assert values_of(labelled.features) == pytest.approx(values_of(alone.features), rel=1e-9)
     assert labelled.features.near_duplicates == alone.features.near_duplicates
     prefixes: Any = measure_series(**data, prefix_dims=[2, 3])
     first: Any = measure(features=data["features"][:, :2])
-    assert figures(prefixes.rows[0].features) == pytest.approx(figures(first.features), rel=1e-9)
+    assert values_of(prefixes.rows[0].features) == pytest.approx(
+        values_of(first.features), rel=1e-9
+    )
     other: Any = measure(**data, normalize="off", threads=2)
-    assert figures(other.features) == pytest.approx(figures(alone.features), rel=1e-9)
+    assert values_of(other.features) == pytest.approx(values_of(alone.features), rel=1e-9)
 
 
 def test_labelled_rows_left_out_do_not_count(data: dict[str, np.ndarray]) -> None:
@@ -67,10 +69,10 @@ def test_labelled_rows_left_out_do_not_count(data: dict[str, np.ndarray]) -> Non
     some = data | {"labels": np.where(kept, data["labels"], -1)}
     alone: Any = measure(features=data["features"][kept])
     labelled: Any = measure(**some)
-    assert figures(labelled.features) == pytest.approx(figures(alone.features), rel=1e-9)
+    assert values_of(labelled.features) == pytest.approx(values_of(alone.features), rel=1e-9)
 
 
-def test_sheets_series_and_pictures(H: np.ndarray, tmp_path: Path, gnc: Any) -> None:
+def test_tables_series_and_plots(H: np.ndarray, tmp_path: Path, gnc: Any) -> None:
     def shown(*args: Any, code: int = 0) -> str:
         done = gnc("measure", *args)
         assert done.exit_code == code, done.stderr

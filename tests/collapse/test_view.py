@@ -64,8 +64,8 @@ def test_optimal_is_what_is_proved(result: MeasureResult) -> None:
         reference = replace(result.gnc2_reference, kind=kind, proven=False)
         assert ", optimal" not in shown(replace(result, gnc2_reference=reference))
     proved = replace(result.gnc2_reference, kind="theorem", id="theorem 3.3", proven=True)
-    sheet = shown(replace(result, gnc2_reference=proved))
-    assert f"of {proved.value:.6g}, optimal; random rows 0." in sheet
+    text = shown(replace(result, gnc2_reference=proved))
+    assert f"of {proved.value:.6g}, optimal; random rows 0." in text
 
 
 def test_a_ratio_above_one_is_no_record(result: MeasureResult, series: MeasureSeries) -> None:
@@ -116,7 +116,7 @@ def test_wide_brackets_are_marked_and_rounded_down(
     assert table.count(">=0.491740  >=0.7349") == 1
 
 
-def test_figures() -> None:
+def test_numbers_have_six_digits() -> None:
     assert [figure(x) for x in (None, 0.0, 1e-4, 0.5, 12345678.0)] == [
         "-",
         "0",

@@ -133,7 +133,7 @@ def test_lengths_of_any_size_and_equal_rows() -> None:
 
 
 def test_a_tie_says_which_digits_are_few(tmp_path: Path) -> None:
-    """Those of the file, or those of the table's figure."""
+    """Those of the file, or those of the table's value."""
     ((_, W),) = stored_codes(3, 121)
     np.savetxt(tmp_path / "coarse.txt", W, fmt="%.7f")
     row = only(compare(tmp_path / "coarse.txt"))
@@ -407,8 +407,8 @@ def test_a_softmax_code_is_judged_by_its_distance(tmp_path: Path) -> None:
     half = math.acos(0.71) / 2
     W[9] = math.cos(half) * middle + math.sin(half) * apart
     W[50] = math.cos(half) * middle - math.sin(half) * apart
-    figure = known.best(4, 51)
-    assert figure is not None
+    entry = known.best(4, 51)
+    assert entry is not None
     rows = {}
     for problem in ("softmax", "tammes"):
         file = tmp_path / f"{problem}.h5"
@@ -420,15 +420,15 @@ def test_a_softmax_code_is_judged_by_its_distance(tmp_path: Path) -> None:
     assert softmax.gap == pytest.approx(0.0, abs=1e-12) and softmax.problem == "softmax"
     assert softmax.advice.startswith("its one-vs-rest distance is equal to that of the best known")
     assert tammes.status is ComparisonStatus.WORSE and not tammes.passed
-    assert tammes.gap == pytest.approx(0.71 - figure.max_cosine, abs=1e-12)
+    assert tammes.gap == pytest.approx(0.71 - entry.max_cosine, abs=1e-12)
     # Nobody says what an array is for: judged by its cosine, with a word on its distance.
     array = only(compare(W))
     assert array.status is ComparisonStatus.WORSE and array.problem is None
     assert array.advice.endswith("its one-vs-rest distance is equal to that of the best known code")
     measured = measure(weights=tmp_path / "softmax.h5")
     assert measured.gnc2_ratio == pytest.approx(1.0, abs=1e-11)
-    sheet, _ = view(compare(tmp_path / "softmax.h5"), verbose=False)
-    assert "one-vs-rest distance" in str(sheet)
+    tables, _ = view(compare(tmp_path / "softmax.h5"), verbose=False)
+    assert "one-vs-rest distance" in str(tables)
 
 
 @pytest.mark.parametrize("identity", [None, "softmax", ["problem"], {"problem": ["softmax"]}])

@@ -111,13 +111,13 @@ def test_a_description_on_a_sheet(gnc: Run, folder: Path) -> None:
         )
 
 
-def test_gates_take_figures_of_a_description(gnc: Run, folder: Path) -> None:
+def test_gates_take_values_of_a_description(gnc: Run, folder: Path) -> None:
     gate = "description.design.strength"
     assert gnc("compare", "good.npy", "--describe", "--min", f"{gate}=5").exit_code == 0
     assert gnc("compare", "good.npy", "--describe", "--min", f"{gate}=6").exit_code == 5
 
 
-def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
+def test_a_code_in_a_table(gnc: Run, folder: Path) -> None:
     said = gnc("compare", "good.npy", "--digits", "70").stdout
     assert said.startswith("good.npy   d = 3, K = 12\n")
     for line in (

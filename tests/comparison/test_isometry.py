@@ -55,9 +55,9 @@ def test_what_the_command_says(gnc: Run, tmp_path: Path) -> None:
     for name, rows in {"a": A, "b": A[::-1] @ np.diag([1.0, -1.0, 1.0]), "c": A[1:]}.items():
         np.save(tmp_path / f"{name}.npy", rows)
     files = [tmp_path / f"{name}.npy" for name in "abc"]
-    sheet = gnc("compare", *files, "--isometry").stdout
-    assert "b.npy: equal up to rotation, reflection and order, within " in " ".join(sheet.split())
-    assert "c.npy: another code" in " ".join(sheet.split())
+    text = gnc("compare", *files, "--isometry").stdout
+    assert "b.npy: equal up to rotation, reflection and order, within " in " ".join(text.split())
+    assert "c.npy: another code" in " ".join(text.split())
     rows = json.loads(gnc("compare", *files, "--isometry", "--json").stdout)["rows"]
     assert [row.get("isometry", {}).get("exists") for row in rows] == [None, True, False]
     assert gnc("compare", files[0], "--isometry").exit_code == 2

@@ -1,4 +1,4 @@
-"""Pictures of comparisons: whole, not blank, reproducible."""
+"""Plots of comparisons: whole, not blank, reproducible."""
 
 import dataclasses
 import os
@@ -127,7 +127,7 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
+def test_every_comparison_has_a_plot(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.png"
     RESULTS[name].plot(path)
     with Image.open(path) as image:

@@ -53,7 +53,7 @@ def said(cosine: float | None, known: BestKnown | None, stamp: TableStamp) -> di
 
 def test_what_a_row_says_of_its_verdict() -> None:
     better = said(0.0, replace(KNOWN, stamp=OURS), THEIRS)
-    # The figure is our copy's: the improvement is on that, though another table was given.
+    # The value is that of our copy: it is improved on, although another table was given.
     assert better["status"] is ComparisonStatus.IMPROVES and better["gap"] == -0.5
     assert better["improves_on"] == str(OURS) and str(OURS) in better["advice"]
     assert float(better["proved_cosine"]) == 0.0 and "check the public" not in better["advice"]

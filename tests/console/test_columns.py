@@ -24,8 +24,8 @@ from gnc_cli.limits.result import (
 from gnc_cli.records import Result
 from tests.conftest import runner
 from tests.problems import icosahedron
-from tests.training.pictures import gaps, square
-from tests.training.pictures import run as made_run
+from tests.training.made_runs import gaps, square
+from tests.training.made_runs import run as made_run
 
 SQUARE = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
 

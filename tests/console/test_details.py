@@ -20,9 +20,9 @@ from gnc_cli.search.view import view as solved
 from gnc_cli.training.view import view as trained
 from tests.comparison.samples import built
 from tests.console.stand_in import code, ufm
-from tests.console.test_sheets import OURS, _set
+from tests.console.test_tables import OURS, _set
 from tests.limits.questions import result
-from tests.training.pictures import run
+from tests.training.made_runs import run
 
 Case = tuple[Callable[[Any, bool], list[Table]], Callable[[], Any], str, set[str]]
 
@@ -44,11 +44,11 @@ CASES: dict[str, Case] = {
     ),
     "train": (trained, run, "", {"d", "K", "epochs", "epoch", "step"}),
 }
-"""View, result, the beginning of its keys, and the figures that stand in titles and remarks."""
+"""View, result, the beginning of its keys, and the values that stand in titles and remarks."""
 
 
 def keys_of(tables: list[Table]) -> list[str]:
-    """The keys that tables show: in their columns of keys, and on the left of further figures."""
+    """The keys that tables show: in their columns of keys, and on the left of further values."""
     cells = [(row, table) for table in tables for row in table.rows]
     keyed = [str(row[table.keys]) for row, table in cells if table.keys is not None]
     return [key for key in keyed if key] + [
@@ -86,8 +86,8 @@ class _Record:
 
 def test_what_a_field_becomes() -> None:
     record = _Record("a", 2 / 3, 2 / 3, Bracket(1 / 3, 2 / 3), ("x", "y"), {"low": 0.5})
-    sheet = facts("", [("bad", "0.7", "", "r.bad")], verbose=True)
-    assert details(record, [sheet], prefix="r.").rows == [
+    table = facts("", [("bad", "0.7", "", "r.bad")], verbose=True)
+    assert details(record, [table], prefix="r.").rows == [
         ("r.good", "0.666666666", "The first sentence, of words"),
         ("r.bracket", "0.333333333 to 0.666666667", "A bracket"),
         ("r.words", "x, y", ""),

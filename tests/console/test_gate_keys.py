@@ -11,7 +11,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.keys import find_schemas, gate_keys
 from gnc_cli.records import Result, results
 from tests.console.stand_in import StandIn
-from tests.training.pictures import run as made_run
+from tests.training.made_runs import run as made_run
 
 SOLVE = ("solve", "--d", "3", "--K", "5")
 

@@ -58,7 +58,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]
         yield browser, address
 
 
-def test_a_page_names_the_classes_and_has_the_figures(tmp_path: Path) -> None:
+def test_a_page_names_the_classes_and_has_the_values(tmp_path: Path) -> None:
     W = np.eye(3)
     for K, names in ((3, ["cat", "<dog>"]), (41, [])):
         labels = np.arange(K)

@@ -28,7 +28,7 @@ def named(name: str) -> Construction:
 def check(code: Construction) -> Verification:
     """Size, distinctness, cosine, distribution and place in the table of known codes.
 
-    Every figure is compared exactly with what `verify` finds, and that with products of doubles.
+    Every value is compared exactly with the result of `verify`, and that with products of doubles.
     """
     rows = code.build()
     found = rows.verify()

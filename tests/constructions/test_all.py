@@ -87,9 +87,9 @@ def test_the_literature_is_all_here() -> None:
         "delsarte-goethals-8": (256, 8388608, "1/8"),
         "bch-64-18": (64, 262144, "5/16"),
     }
-    for name, figures in large.items():
+    for name, expected in large.items():
         code = find(name)
-        assert code is not None and (code.d, code.K, code.cosine.text) == figures, name
+        assert code is not None and (code.d, code.K, code.cosine.text) == expected, name
 
 
 def test_names_are_unique_and_found_again() -> None:

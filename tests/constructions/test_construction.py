@@ -153,14 +153,14 @@ SMALL = [
 ]
 
 
-def test_gossets_figures_are_among_the_sections() -> None:
-    # Gosset's chain: each figure's vertices next to one vertex are the next figure.
-    figures = {(s.d, s.K, s.cosine.text) for s in SMALL}
-    assert {(7, 56, "1/3"), (6, 27, "1/4"), (5, 16, "1/5"), (4, 10, "1/6")} <= figures
+def test_gossets_polytopes_are_among_the_sections() -> None:
+    # Gosset's chain: the neighbours of a vertex are the vertices of the next polytope.
+    sizes = {(s.d, s.K, s.cosine.text) for s in SMALL}
+    assert {(7, 56, "1/3"), (6, 27, "1/4"), (5, 16, "1/5"), (4, 10, "1/6")} <= sizes
 
 
 @pytest.mark.parametrize("section", SMALL, ids=lambda s: f"{s.origin} d={s.d}")
-def test_figures_are_those_of_the_rows(section: Construction) -> None:
+def test_size_and_cosine_are_those_of_the_rows(section: Construction) -> None:
     rows = section.build()
     assert rows.shape == (section.K, section.d)
     verified = rows.verify()

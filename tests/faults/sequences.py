@@ -71,7 +71,7 @@ def joined(*parts: st.SearchStrategy[list[str]]) -> st.SearchStrategy[tuple[str,
 
 
 def beside(name: str) -> st.SearchStrategy[list[str]]:
-    """A picture, a report, a form of stdout and a gate, each of them seldom."""
+    """A plot, a report, a form of stdout and a gate, each of them seldom."""
     parts = (
         some(*("",) * 6, *(f"--plot {name}.{suffix}" for suffix in ("svg", "png", "pdf"))),
         some(*("",) * 3, *(f"--report {name}.{suffix}" for suffix in ("md", "xml", "prom"))),

@@ -86,8 +86,8 @@ def test_no_cell_is_a_formula(place: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_pictures_of_any_names(place: Path, suffix: str) -> None:
-    plot = ("--plot", f"picture{suffix}", "--force")
+def test_plots_of_any_names(place: Path, suffix: str) -> None:
+    plot = ("--plot", f"plot{suffix}", "--force")
     codes = []
     for k, name in enumerate(("$x^{$", "\x1b]0;a\x07", "$$")):
         codes.append(f"{name}.npy")
@@ -97,7 +97,7 @@ def test_pictures_of_any_names(place: Path, suffix: str) -> None:
         run = runner(app)(*words, *plot)
         assert run.exit_code == 0, run.stderr
         if suffix == ".svg":
-            ElementTree.parse("picture.svg")
+            ElementTree.parse("plot.svg")
 
 
 def test_a_page_of_any_names(place: Path) -> None:

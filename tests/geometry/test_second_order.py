@@ -192,7 +192,7 @@ def test_the_verdict_does_not_depend_on_order_or_axes(seed: int, name: str) -> N
 
 
 def descended(problem: Problem, points: np.ndarray, reach: float) -> float:
-    """The value where monotone linear programmes within a shrinking box lead."""
+    """The value where monotone linear programs within a shrinking box lead."""
     value, movable = problem.value(points), problem.movable()
     while reach > 1e-9:
         near = problem.active_pairs(points, value - 8.0 * reach * np.sqrt(points.shape[1]))

@@ -13,7 +13,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def _words(text: str) -> list[str]:
-    """The first word or two of each line: those of the table are the same on any machine."""
+    """Return the first word or two of each line: those of the table are the same on any machine."""
     return [re.split(r"\s{2,}| K =", line.strip())[0] for line in text.strip().splitlines()]
 
 
@@ -33,8 +33,8 @@ def test_the_page_runs(
         for command, told, status in outputs(block, tmp_path, shorter=False):
             assert status == 0, f"{command}\n{told}"
             printed.append("\n".join(line for line in told if not line.startswith("gnc: warning")))
-    _, _, all_tokens, seen, strata, own = printed
-    for ours, theirs in zip(shown, (all_tokens, strata, own), strict=True):
+    _, _, all_tokens, seen, strata, parts = printed
+    for ours, theirs in zip(shown, (all_tokens, strata, parts), strict=True):
         assert _words(ours) == _words(theirs)
     assert "29 without samples" in all_tokens and "K = 483" in seen
     assert names["tokens"]["name"].str.startswith("Ġ").sum() > 100

@@ -70,12 +70,12 @@ def trainer(folder: Path, *callbacks: Any, **more: Any) -> lightning.Trainer:
 
 
 def logged(folder: Path) -> list[dict[str, str]]:
-    """Lines of the logger that hold figures."""
+    """Lines of the logger that hold metrics."""
     with open(folder / "metrics.csv", encoding="utf-8") as file:
         return [line for line in csv.DictReader(file) if line.get("gnc/gnc1")]
 
 
-def test_figures_go_to_loggers_and_checkpoints(tmp_path: Path) -> None:
+def test_values_go_to_loggers_and_checkpoints(tmp_path: Path) -> None:
     callback, module = CollapseCallback(), Module()
     best = ModelCheckpoint(tmp_path, monitor="gnc/gnc1", filename="best")
     run = trainer(tmp_path, callback, best, enable_checkpointing=True)

@@ -15,7 +15,7 @@ from tests.integrations.problems import D, K, features
 from tests.runtime.together import needs_gloo, together
 
 BY_MEANS = {"ncc_accuracy", "ncc_leave_one_out", "ncc_agreement", "nc4"}
-"""Figures that need the class means before the samples."""
+"""Metrics that need the class means before the samples."""
 ALL = features()
 F64 = torch.float64
 PARTS = [{n: v if n == "weights" else v[a : a + 20] for n, v in ALL.items()} for a in (0, 20, 40)]

@@ -69,7 +69,7 @@ def logged(run: Trainer, prefix: str = "eval_gnc/") -> list[dict[str, Any]]:
     return [line for line in run.state.log_history if f"{prefix}gnc1" in line]
 
 
-def test_figures_go_to_the_log_and_the_metrics(tmp_path: Path) -> None:
+def test_values_go_to_the_log_and_the_metrics(tmp_path: Path) -> None:
     run = trainer(tmp_path)
     callback = CollapseCallback(run)
     run.add_callback(callback)
@@ -85,7 +85,7 @@ def test_figures_go_to_the_log_and_the_metrics(tmp_path: Path) -> None:
     assert not run.model.classifier._forward_hooks
 
 
-def test_the_best_model_by_a_figure_and_a_board(
+def test_the_best_model_by_a_metric_and_a_board(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "board"))

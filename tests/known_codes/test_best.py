@@ -82,7 +82,7 @@ def test_more_points_and_fewer_dimensions_never_do_better() -> None:
 def test_a_table_of_the_users(tmp_path: Path, found: list[tuple[int, int]]) -> None:
     path = tmp_path / "now.txt"
     path.write_text("3,12,0.447213595500\n3,15,0.55\n3,4,-0.1\n5,16,0.21\n")
-    # Agrees with what is proved: then the exact figure and the proof count.
+    # Agrees with what is proved: then the exact value and the proof count.
     agreed, ours = best(3, 12, path), best(3, 12)
     assert agreed is not None and ours is not None and agreed.proven
     assert (agreed.exact, agreed.source) == (ours.exact, ours.source)

@@ -70,7 +70,7 @@ def test_a_part_of_fewer_dimensions_has_zeros() -> None:
 
 @pytest.mark.parametrize(("d", "K"), GRID)
 def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int) -> None:
-    """What it begins with is as good as the lower end; only figures without coordinates are not."""
+    """A search starts from a code as good as the lower end, if the best code has coordinates."""
     route = route_of(d=d, K=K)
     route = route.base if isinstance(route, ImprovementSearch) else route
     known, built = best(d, K), constructed(d, K)
@@ -82,7 +82,7 @@ def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int)
     result = route.solve(Deadline(), None)
     if known is not None and known.kind != "table":
         assert result.distance >= row.lower - 1e-8
-    elif stored_entry(d, K) is not None:  # a published figure whose code gnc has found again
+    elif stored_entry(d, K) is not None:  # a published value whose code gnc has found again
         assert result.distance >= row.lower - 1e-12
 
 

@@ -134,11 +134,11 @@ def test_our_own_columns_are_read_too(tmp_path: Path) -> None:
         max_size=20,
     )
 )
-def test_round_trip(tmp_path_factory: pytest.TempPathFactory, figures: dict[Any, Any]) -> None:
-    lines = [f"{d},{K},{cosine}" for (d, K), cosine in figures.items()]
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, cosines: dict[Any, Any]) -> None:
+    lines = [f"{d},{K},{cosine}" for (d, K), cosine in cosines.items()]
     path = written(tmp_path_factory.mktemp("table"), "\n".join(lines))
     table = read_public_table(path)
-    assert {key: Fraction(cosine) for key, cosine in figures.items()} == {
+    assert {key: Fraction(cosine) for key, cosine in cosines.items()} == {
         key: entry.exact for key, entry in table.entries.items()
     }
 

@@ -51,7 +51,7 @@ def test_an_improvement_takes_a_proof() -> None:
 
     assert comparison_status(0.5 - 1e-9, KNOWN, proof) is ComparisonStatus.IMPROVES
     assert comparison_status(0.5 - 1e-9, KNOWN, proof) is ComparisonStatus.MATCHES
-    # Below the figure by its whole rounding, in exact arithmetic.
+    # Below the value by its whole rounding, in exact arithmetic.
     assert asked == [Fraction(1, 2) - Fraction(1e-13)] * 2
 
 
@@ -68,8 +68,8 @@ def test_without_a_record_nothing_ties_or_improves() -> None:
 
 
 @given(st.floats(-1, 1), st.floats(-0.9, 0.9))
-def test_only_proofs_improve(cosine: float, figure: float) -> None:
-    known = replace(KNOWN, max_cosine=figure, exact=Fraction(figure))
+def test_only_proofs_improve(cosine: float, value: float) -> None:
+    known = replace(KNOWN, max_cosine=value, exact=Fraction(value))
     assert comparison_status(cosine, known, lambda t: False) is not ComparisonStatus.IMPROVES
     better = comparison_status(cosine, known, lambda t: Fraction(cosine) < t)
-    assert (better is ComparisonStatus.IMPROVES) == (cosine < figure - 1e-13)
+    assert (better is ComparisonStatus.IMPROVES) == (cosine < value - 1e-13)

@@ -1,4 +1,4 @@
-"""Questions of every kind, and what `bounds` answers: for tables, pictures, reports and schemas."""
+"""Questions of every kind, and what `bounds` answers: for tables, plots, reports and schemas."""
 
 from functools import cache
 from typing import Any

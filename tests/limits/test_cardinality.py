@@ -87,7 +87,7 @@ def test_proved_optima_of_families(d: int, K: int, cosine: float) -> None:
     assert more.status == "excluded" and more.lower_name == "cardinality"
 
 
-def sheet(**asked: object) -> str:
+def words(**asked: object) -> str:
     tables: list[Table] = view(bounds(**asked), False)  # type: ignore[arg-type]
     return " ".join(" ".join(" ".join(map(str, row)) for row in t.rows) for t in tables)
 
@@ -98,17 +98,17 @@ def test_what_is_not_proved_is_shown_as_such_and_never_counts() -> None:
     shown = [row for row in found.rows if not row.proven and isinstance(row, ClassesRow)]
     names = {row.K: row.name for row in shown}
     assert names[199806] == "claimed-code" and "numerical-bound" in names.values()
-    text = sheet(d=26, margin=0.5)
+    text = words(d=26, margin=0.5)
     assert "not proved: exists up to K = 199,806 claimed-code: claimed, not vetted: (26, " in text
-    assert "not proved: excluded from K = 16,407 numerical-bound: de Laat and Leijenhorst" in sheet(
+    assert "not proved: excluded from K = 16,407 numerical-bound: de Laat and Leijenhorst" in words(
         d=18, margin=0.5
     )
     (best,) = bounds(18, 16450, max_cosine=0.5).best
     assert best.status == "open" and best.lower < 0.5
-    assert "not proved at least 0.5 de Laat and Leijenhorst" in sheet(d=18, K=16450, max_cosine=0.5)
+    assert "not proved at least 0.5 de Laat and Leijenhorst" in words(d=18, K=16450, max_cosine=0.5)
     dimension = bounds(K=199632, margin=0.5).dimension
     assert dimension is not None and dimension.sufficient == 27
-    assert "not proved" not in sheet(d=9, margin=0.5)
+    assert "not proved" not in words(d=9, margin=0.5)
     at = [limit.evaluate(11, 869) for limit in (UNPROVED_CARDINALITY, CARDINALITY)]
     assert [found and found.value for found in at] == [0.5, 0.75]  # the latter by (16, 288)
 

@@ -366,11 +366,11 @@ def test_what_was_written_is_said(gnc: Run, tmp_path: Path) -> None:
     assert result.exported is not None and result.exported.upper is not None
     assert result.exported.upper > result.best[0].upper
     for more in ((), ("-v",), ("--max-cosine", "0.5")):
-        sheet = gnc("bounds", "--d", 3, "--K", 24, "--export", path, "--force", *more).stdout
-        sheet = " ".join(sheet.split())
-        assert "written" in sheet and "bound has no certificate" in sheet and "rho* < 0.28" in sheet
-    sheet = gnc("bounds", "--d", 5, "--K", 16, "--export", path, "--force").stdout
-    assert "written" in sheet and "the best bound" not in sheet
+        text = gnc("bounds", "--d", 3, "--K", 24, "--export", path, "--force", *more).stdout
+        text = " ".join(text.split())
+        assert "written" in text and "bound has no certificate" in text and "rho* < 0.28" in text
+    text = gnc("bounds", "--d", 5, "--K", 16, "--export", path, "--force").stdout
+    assert "written" in text and "the best bound" not in text
     assert "exported" not in bounds(3, 24).to_json()
 
 

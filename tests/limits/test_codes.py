@@ -52,7 +52,7 @@ def test_known_codes_of_more_points_count() -> None:
         f"known code (10, 136): {our_copy().entries[10, 136].source}"
     )
     assert found.value == pytest.approx(1 - 0.39292978913456184, abs=2e-13)
-    assert found.value < 1 - 0.39292978913456184  # the figure is good to 1e-13
+    assert found.value < 1 - 0.39292978913456184  # the value is good to 1e-13
     assert found.command is None and value(KNOWN, 11, 100) == found.value
     assert value(KNOWN, 2, 9) is None and value(KNOWN, 24, 196561) is None
 

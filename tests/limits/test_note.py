@@ -18,7 +18,7 @@ ROWS = re.findall(ROW, NOTE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def _outward(shown: str, value: float, up: bool) -> bool:
-    """Whether a figure is the value rounded down or up, or a fraction the value itself."""
+    """Return True if a printed value is the true one rounded outward, or its exact fraction."""
     if "/" in shown:
         return math.isclose(Fraction(shown), value, rel_tol=1e-15)
     scale = 10 ** len(shown.partition(".")[2])

@@ -1,4 +1,4 @@
-"""Pictures of bounds show what the results say."""
+"""Plots of bounds show what the results say."""
 
 import math
 import os
@@ -15,12 +15,12 @@ from gnc_cli.errors import UsageError
 from gnc_cli.limits.plot import bounds_figure
 from tests.limits.questions import QUESTIONS, result
 
-PICTURES = [name for name, question in QUESTIONS.items() if name != "very large K"]
+PLOTTED = [name for name, question in QUESTIONS.items() if name != "very large K"]
 
 
 @cache
 def drawn(name: str) -> Any:
-    """The figure, laid out."""
+    """Return the matplotlib figure of a question, laid out."""
     with styled():
         figure = bounds_figure(result(name))
         figure.draw_without_rendering()
@@ -32,8 +32,8 @@ def axes(name: str) -> Any:
     return drawn(name).axes[0]
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_question_has_a_picture_with_a_legend_of_its_own_names(name: str) -> None:
+@pytest.mark.parametrize("name", PLOTTED)
+def test_every_question_has_a_plot_with_a_legend_of_its_own_names(name: str) -> None:
     named = [text.get_text() for text in drawn(name).legends[0].get_texts()]
     known = name not in ("impossible", "not up to a million")  # else no bar of a code is drawn
     assert {"no code e", *["a code ex"] * known} <= {text[:9] for text in named}
@@ -41,7 +41,7 @@ def test_every_question_has_a_picture_with_a_legend_of_its_own_names(name: str) 
     assert len({*named}) == len(named)
 
 
-def test_a_picture_is_written_whole_and_the_same_again(tmp_path: Path) -> None:
+def test_a_plot_is_written_whole_and_the_same_again(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg", "a.png"):
         result("pair").plot(tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

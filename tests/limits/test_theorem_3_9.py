@@ -41,7 +41,7 @@ def chord(d: int, K: int) -> float:
         (3, 24, 1 / 36, 0.8164965809277259),
     ],
 )
-def test_figures_of_the_paper(d: int, K: int, lower: float, upper: float) -> None:
+def test_values_of_the_paper(d: int, K: int, lower: float, upper: float) -> None:
     assert THEOREM_3_9_LOWER.evaluate(d, K).value == pytest.approx(lower, rel=1e-13)
     assert THEOREM_3_9_CHORD.evaluate(d, K).value == pytest.approx(upper, rel=1e-13)
     assert chord(d, K) == pytest.approx(upper, rel=1e-13)

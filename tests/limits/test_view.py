@@ -1,4 +1,4 @@
-"""Tables of bounds: exact words, figures rounded to the safe side, nothing lost at any width."""
+"""Tables of bounds: exact words, numbers rounded to the safe side, nothing lost at any width."""
 
 import re
 from dataclasses import replace
@@ -30,7 +30,7 @@ def words(asked: str | BoundsResult, verbose: bool = False) -> str:
 
 @pytest.mark.parametrize("width", [60, 100])
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_number_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     found, text = result(name), words(name, verbose=True)
     show: Any = cosine if found.quantity == "one-vs-one" else rounded

@@ -1,4 +1,4 @@
-"""Which classes can win: against linear and second-order cone programmes, hand-made heads, laws;
+"""Which classes can win: against linear and second-order cone programs, hand-made heads, laws;
 witnesses in exact arithmetic."""
 
 import math
@@ -31,7 +31,7 @@ def differences(W: np.ndarray, b: np.ndarray, k: int) -> tuple[np.ndarray, np.nd
 
 
 def largest_margin(W: np.ndarray, b: np.ndarray, k: int) -> float:
-    """Of class k over features of any norm, at most 1, by a linear programme."""
+    """Of class k over features of any norm, at most 1, by a linear program."""
     D, c = differences(W, b, k)
     A, d = np.column_stack([-D, np.ones(len(D))]), W.shape[1]
     bounds = [(None, None)] * d + [(None, 1.0)]
@@ -39,7 +39,7 @@ def largest_margin(W: np.ndarray, b: np.ndarray, k: int) -> float:
 
 
 def largest_margin_in_ball(W: np.ndarray, b: np.ndarray, k: int, R: float) -> float:
-    """By a second-order cone programme."""
+    """By a second-order cone program."""
     D, c = differences(W, b, k)
     d = W.shape[1]
     ball = np.vstack([np.zeros(d + 1), np.column_stack([-np.eye(d), np.zeros(d)])])

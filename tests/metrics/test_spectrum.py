@@ -23,7 +23,7 @@ from gnc_cli.metrics.spectrum import (
     total_moments,
 )
 
-FIGURES = (
+NAMES = (
     "effective_rank",
     "participation_ratio",
     "stable_rank",
@@ -35,7 +35,7 @@ FIGURES = (
 
 
 def measured(X: np.ndarray, workers: int = 1, seed: int = 0) -> FeatureSpectrum:
-    """The figures of unlabelled rows."""
+    """Return the spectrum of unlabelled rows."""
     rows, labels = ArrayRows(X), np.zeros(len(X), dtype=np.int64)
     reading = Pass(block=7 if len(X) < 100 else 500, workers=workers)
     sums_of_moments = partial(moment_sums, rows, labels, "rows")
@@ -65,8 +65,8 @@ def by_hand(X: np.ndarray) -> dict[str, float | None]:
     }
 
 
-def figures(found: FeatureSpectrum) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in FIGURES}
+def values_of(found: FeatureSpectrum) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in NAMES}
 
 
 @st.composite
@@ -81,9 +81,9 @@ def features(draw: st.DrawFn) -> np.ndarray:
 
 
 @given(features())
-def test_figures_are_those_of_all_rows_and_pairs(X: np.ndarray) -> None:
+def test_values_are_those_of_all_rows_and_pairs(X: np.ndarray) -> None:
     found = measured(X)
-    assert figures(found) == pytest.approx(by_hand(X), rel=1e-6, abs=1e-7)
+    assert values_of(found) == pytest.approx(by_hand(X), rel=1e-6, abs=1e-7)
     assert found.zero_rows == int((~X.any(axis=1)).sum())
     assert found.uniformity_error is None
 
@@ -92,15 +92,15 @@ def test_figures_are_those_of_all_rows_and_pairs(X: np.ndarray) -> None:
 def test_rotations_and_orders_change_nothing(X: np.ndarray, seed: int) -> None:
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
-    expected = pytest.approx(figures(measured(X)), rel=1e-6, abs=1e-7)
-    assert figures(measured(X.astype(np.float64) @ turn)) == expected
-    assert figures(measured(rng.permutation(X), workers=2)) == expected
+    expected = pytest.approx(values_of(measured(X)), rel=1e-6, abs=1e-7)
+    assert values_of(measured(X.astype(np.float64) @ turn)) == expected
+    assert values_of(measured(rng.permutation(X), workers=2)) == expected
 
 
 @given(features())
 def test_repeated_rows_change_no_spectrum_and_are_counted(X: np.ndarray) -> None:
     once, twice = measured(X), measured(np.concatenate([X, X]))
-    for name in FIGURES[:4]:
+    for name in NAMES[:4]:
         assert getattr(twice, name) == pytest.approx(getattr(once, name), rel=1e-6)
     assert twice.near_duplicates == 2 * (len(X) - once.zero_rows)
     assert twice.zero_rows == 2 * once.zero_rows
@@ -144,7 +144,7 @@ def test_more_rows_than_pairs_are_drawn_with_an_error(
     assert 0.6 < values.std() / errors.mean() < 1.6
     assert draws[0].near_duplicates is None
     assert draws[0].uniformity_rows == 100
-    assert figures(measured(X, workers=2)) == pytest.approx(figures(draws[0]), rel=1e-12)
+    assert values_of(measured(X, workers=2)) == pytest.approx(values_of(draws[0]), rel=1e-12)
     monkeypatch.setattr(spectrum, "ALL_ROWS", 3000)
     assert measured(X).uniformity_error is not None
     assert measured(X).near_duplicates == by_pairs(X)

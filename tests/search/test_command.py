@@ -82,16 +82,16 @@ def test_every_outcome_is_valid() -> None:
 def test_a_code_whose_pairs_were_not_all_seen_is_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No figure of it is a number: not in JSON, the table, a picture, a gate or the file."""
+    """None of its values is a number: not in JSON, the table, a plot, a gate or the file."""
     monkeypatch.setattr(large_scale, "_GRACE_SECONDS", 0.0)
-    out, picture = tmp_path / "open.h5", tmp_path / "open.png"
+    out, plot = tmp_path / "open.h5", tmp_path / "open.png"
     words = ("--d", 7, "--K", 3000, "--method", "descent", "--time-limit", "0.001")
-    result = solved(*words, "--out", out, "--plot", picture)
-    assert result["outcome"] == "time_limit" and picture.stat().st_size > 0
-    figures = ("max_cosine", "min_angle_deg", "rho_one_vs_one", "rho_one_vs_rest", "rattlers")
-    figures += ("contacts", "margins", "status", "gap", "optimum")
-    assert {name: result[name] for name in figures} == dict.fromkeys(figures)
-    assert result["undecided"] == list(figures)
+    result = solved(*words, "--out", out, "--plot", plot)
+    assert result["outcome"] == "time_limit" and plot.stat().st_size > 0
+    names = ("max_cosine", "min_angle_deg", "rho_one_vs_one", "rho_one_vs_rest", "rattlers")
+    names += ("contacts", "margins", "status", "gap", "optimum")
+    assert {name: result[name] for name in names} == dict.fromkeys(names)
+    assert result["undecided"] == list(names)
     run = gnc(*words)
     (row,) = [line for line in run.stdout.splitlines() if line.startswith("distances ")]
     assert "undecided" in row and "0." not in row
@@ -127,7 +127,7 @@ def test_spoilt_results_are_not(spoilt: dict[str, Any]) -> None:
 
 
 def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
-    file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
+    file, plot, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
     run = gnc(
         "-d",
         3,
@@ -137,7 +137,7 @@ def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
         "--out",
         file,
         "--plot",
-        picture,
+        plot,
         "--report",
         report,
         "--min",
@@ -148,7 +148,7 @@ def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
     assert run.exit_code == 0, run.stderr
     assert "0.552786404500" in run.stdout and "converged" in run.stdout
     assert run.stderr.count("gate") == 2
-    assert picture.stat().st_size > 1000 and "0.5527" in report.read_text()
+    assert plot.stat().st_size > 1000 and "0.5527" in report.read_text()
     stored = read_code(file)
     assert stored.provenance["result"]["rho_one_vs_rest"]["lower"] > 0.5527864045
     assert "gnc solve" in stored.provenance["command"]

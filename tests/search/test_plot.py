@@ -1,4 +1,4 @@
-"""Every kind of picture is drawn, whole, valid and without pyplot; they show the cosines."""
+"""Every kind of plot of `solve`, and `console/drawing.py`: whole, valid, without pyplot."""
 
 import os
 import subprocess
@@ -89,7 +89,7 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str) -> None:
+def test_every_result_has_a_plot_that_is_not_blank(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.png"
     RESULTS[name].plot(path)
     with Image.open(path) as image:
@@ -112,7 +112,7 @@ def test_a_sweep_shows_its_limit_in_both_panels() -> None:
 
 
 def panels(result: Any) -> dict[str, Any]:
-    """The axes of a code's picture by their titles."""
+    """The axes of a code's plot by their titles."""
     return panels_of(code_figure(result))
 
 

@@ -30,7 +30,7 @@ def polished(problem: Problem, code: np.ndarray) -> Polished:
     return polish(whole, problem.active_pairs, problem.movable(), scale=scale, deadline=Deadline())
 
 
-def programme(points: np.ndarray, pairs: ActivePairs, free_rows: np.ndarray) -> float:
+def linear_program(points: np.ndarray, pairs: ActivePairs, free_rows: np.ndarray) -> float:
     """Largest fall of the linearised maximum for moves of at most 1 in each coordinate: dense."""
     d = points.shape[1]
     bases = tangent_bases(points)
@@ -64,7 +64,7 @@ def test_polished_codes_have_nothing_to_gain(kind: type, name: str) -> None:
     done = polished(problem, code)
     found = first_order(done.points, done.pairs, done.multipliers, problem.movable(), Deadline())
     assert 0.0 <= found.gain <= 1e-10 and found.stationarity <= 1e-12
-    exact = programme(done.points, done.pairs, problem.movable())
+    exact = linear_program(done.points, done.pairs, problem.movable())
     assert exact == pytest.approx(found.gain, abs=1e-9)
 
 
@@ -75,7 +75,7 @@ def test_a_code_off_its_optimum_has(kind: type) -> None:
     pairs = problem.active_pairs(whole, problem.value(whole) - 0.3)
     uniform = np.full(len(pairs), 1.0 / len(pairs))
     found = first_order(whole, pairs, uniform, problem.movable(), Deadline())
-    exact = programme(whole, pairs, problem.movable())
+    exact = linear_program(whole, pairs, problem.movable())
     assert exact > 0.01
     assert found.gain == pytest.approx(exact, abs=1e-6)
 
@@ -87,7 +87,7 @@ def test_the_dual_bound_is_a_bound_for_any_multipliers(
     problem = kind(free(3, 7))
     points = problem.whole(problem.from_code(random_points(rng, 7, 3)))
     pairs = problem.active_pairs(points, -np.inf)
-    exact = programme(points, pairs, problem.movable())
+    exact = linear_program(points, pairs, problem.movable())
     for _ in range(10):
         multipliers = rng.dirichlet(np.full(len(pairs), 0.3))
         found = first_order(points, pairs, multipliers, problem.movable(), Deadline(0.0))

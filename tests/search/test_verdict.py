@@ -25,7 +25,7 @@ _OPTIMAL = "optimal to 1e-9 (the optimal value is proved)"
 
 
 def judge(instance: Instance, W: Any, cosine: float, rho: Bracket) -> Any:
-    """What is said of a code with these figures."""
+    """Return the verdict on a code with these values."""
     d, K, problem = instance.d, instance.K, instance.problem
     result = code(
         d=d, K=K, problem=problem, weights=W, max_cosine=cosine, rho_one_vs_rest=rho, optimum=None

@@ -1,4 +1,4 @@
-"""The device of the tests (`pytest --device cuda` takes a GPU), and toy pictures for a file."""
+"""The device of the tests (`pytest --device cuda` takes a GPU), and toy images for a file."""
 
 from pathlib import Path
 

@@ -42,7 +42,7 @@ def timeless(history: Sequence[EpochRow]) -> list[EpochRow]:
 
 
 def prototypes(K: int) -> np.ndarray:
-    """A picture of 4 x 4 squares a class, float64 (K, 16, 16) from 0 to 1."""
+    """Return an image of 4 x 4 squares per class, float64 (K, 16, 16) from 0 to 1."""
     return np.kron(np.random.default_rng(7).random((K, 4, 4)), np.ones((4, 4)))
 
 
@@ -62,7 +62,7 @@ def toy(
     Args:
         path: of the file.
         K: number of classes.
-        each, test_each: pictures a class, grey, 16 x 16.
+        each, test_each: number of images per class, grey, 16 x 16.
         noise: its standard deviation, of 255.
         names: of the classes.
         order: which prototype a class shows.
@@ -86,7 +86,7 @@ def toy(
 
 
 def tiny(*, channels: int, image_size: int, feature_dim: int) -> nn.Module:
-    """Mean pictures of 4 x 4, a hidden layer with a group norm, `fc`."""
+    """Make a network: means over 4 x 4 pixels, a hidden layer with a group norm, `fc`."""
     side = image_size // 4
     return nn.Sequential(
         nn.AvgPool2d(4),
@@ -99,7 +99,7 @@ def tiny(*, channels: int, image_size: int, feature_dim: int) -> nn.Module:
 
 
 class Troubled(nn.Module):
-    """The tiny network, with trouble: after so many steps of training, or where a picture is black.
+    """The tiny network, with trouble: after so many steps of training, or where an image is black.
 
     Args:
         good: steps of training after which the features are no numbers.
@@ -124,5 +124,5 @@ def blowing(**shape: Any) -> nn.Module:
 
 
 def blind(**shape: Any) -> nn.Module:
-    """Features of zero for pictures of one grey."""
+    """Make a network whose features are zero for images of one grey."""
     return Troubled(10**9, **shape)

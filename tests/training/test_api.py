@@ -29,7 +29,7 @@ def told() -> list[EpochRow]:
 
 @pytest.fixture(scope="module")
 def learned(home: Path, data: str, told: list[EpochRow]) -> TrainResult:
-    """A small convolutional network, augmented; other pictures of the same classes, shuffled."""
+    """A small convolutional network, augmented; other images of the same classes, shuffled."""
     ood = toy(
         home / "ood.h5",
         5,
@@ -92,7 +92,7 @@ def test_what_the_result_says(learned: TrainResult) -> None:
     counts = [data[f"{of}_images"] for of in ("train", "test", "ood")]
     assert counts == [96, 32, 32]  # of the four classes known, not the fifth
     assert data["ood"] == {"name": "h5:ood.h5", "classes_matched": 4}
-    assert recipe["augment"] == ["crop", "rotate"]  # grey pictures are not mirrored
+    assert recipe["augment"] == ["crop", "rotate"]  # grey images are not mirrored
     assert recipe["milestones"] is None and recipe["momentum"] is None
     assert (learned.seed, learned.device, learned.processes) == (1, "cpu", 1)
     assert (head.kind, head.code, head.head_parameters, head.saved_share) == (
@@ -201,7 +201,7 @@ def test_without_test_images(home: Path) -> None:
     jsonschema.validate(result.to_json(), SCHEMA)
 
 
-def test_a_picture_without_features_does_not_end_the_run(home: Path) -> None:
+def test_an_image_without_features_does_not_end_the_run(home: Path) -> None:
     data = toy(home / "blind.h5")
     with h5py.File(home / "blind.h5", "r+") as h5:
         h5["test_images"][3] = 0

@@ -22,8 +22,8 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.cli import app
 from gnc_cli.training.view import progress_bar
 from tests.conftest import runner
-from tests.training.pictures import epoch_row
-from tests.training.pictures import run as made_run
+from tests.training.made_runs import epoch_row
+from tests.training.made_runs import run as made_run
 from tests.training.problems import TINY, toy
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("train"))
@@ -142,7 +142,7 @@ def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
     assert Path("p.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert "| GNC2 |" in Path("r.md").read_text()
     Path("earlier.json").write_text(run.stdout)
-    # Once more, told an epoch at a time: a dated folder, the same figures.
+    # Once more, reported after each epoch: a dated folder, the same values.
     run = gnc(
         *words,
         "--jsonl",
@@ -282,8 +282,8 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         assert watch is not None
         watch.report("training", 1, 900, 1.234e-05)
         found = {"train_accuracy": 0.75, "test_accuracy": 0.625, "ood_accuracy": 0.5}
-        figures = {"gnc1": 0.0625, "gnc2": Bracket(0.25, 0.25), "gnc3": 0.3164}
-        watch.on_epoch(epoch_row(4, 60, step=60, **found, **figures))
+        values = {"gnc1": 0.0625, "gnc2": Bracket(0.25, 0.25), "gnc3": 0.3164}
+        watch.on_epoch(epoch_row(4, 60, step=60, **found, **values))
         watch.on_epoch(epoch_row(5, 60, measured=False, step=75))  # what was measured last stays
         watch.report("training", 675, 900, 1.234e-05)  # of 15 steps an epoch
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())

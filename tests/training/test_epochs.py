@@ -286,7 +286,7 @@ def test_a_completed_run_says_its_result_again(
 
 
 def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
-    out = home / "pictures"
+    out = home / "images"
     run(data, out, **ASKED, **stop(epoch=0))
     kept = {path.name: path.read_bytes() for path in out.iterdir()}
     for name in ("classes", "noise", "order"):

@@ -1,4 +1,4 @@
-"""Pictures of training: whole, reproducible, and true to the numbers."""
+"""Plots of training: whole, reproducible, and true to the numbers."""
 
 import os
 from dataclasses import replace
@@ -13,13 +13,13 @@ from gnc_cli.collapse.plot import TITLES
 from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
 from gnc_cli.training.plot import run_figure, training_figure
-from tests.training.pictures import RESULTS, gaps, square
+from tests.training.made_runs import RESULTS, gaps, square
 
 DRAWN = ("one epoch", "never measured", "sphere", "many in the plane", "three placements")
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_every_run_has_a_picture(tmp_path: Path, name: str) -> None:
+def test_every_run_has_a_plot(tmp_path: Path, name: str) -> None:
     RESULTS[name].plot(tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as image:
         image.load()
@@ -28,7 +28,7 @@ def test_every_run_has_a_picture(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == ["a.png"]
 
 
-def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> None:
+def test_plots_are_reproducible_and_say_what_they_show(tmp_path: Path) -> None:
     for name in ("one", "two"):
         RESULTS["square"].plot(tmp_path / f"{name}.svg")
     text = (tmp_path / "one.svg").read_text()
@@ -76,8 +76,8 @@ def test_panels_hold_what_was_measured() -> None:
 def test_no_title_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TITLES, "gnc3", TITLES["gnc3_centred"])  # the longest
     (row,) = RESULTS["one epoch"].history
-    figures = (0.53, 0.55, 6.1), (0.26, 0.43, 4.3)  # with wide ticks
-    rows = [replace(row, gnc1=a, gnc3=b, loss=c) for a, b, c in figures]
+    values = (0.53, 0.55, 6.1), (0.26, 0.43, 4.3)  # with wide ticks
+    rows = [replace(row, gnc1=a, gnc3=b, loss=c) for a, b, c in values]
     history = tuple(replace(row, epoch=at) for at, row in enumerate(rows, 1))
     replace(RESULTS["one epoch"], history=history).plot(tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as image:

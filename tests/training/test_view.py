@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.brackets import Bracket
 from gnc_cli.console.table import printed
 from gnc_cli.training.view import view
-from tests.training.pictures import DATA, HEAD, gaps, hexagon, run, square
+from tests.training.made_runs import DATA, HEAD, gaps, hexagon, run, square
 
 CMF = replace(HEAD, kind="cmf", beta=0.9, saved_share=0.0025)
 COSFACE = replace(

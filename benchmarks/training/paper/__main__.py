@@ -27,7 +27,7 @@ from benchmarks.paths import MEASURED
 from benchmarks.report import machine, write_section
 from benchmarks.runs import rows
 from benchmarks.training.paper.figures import BEFORE, FIGURES, FONTS, Case, cases
-from benchmarks.training.paper.pictures import draw
+from benchmarks.training.paper.plots import draw
 from benchmarks.training.paper.tables import section
 
 ROWS = MEASURED / "paper.jsonl"
@@ -78,7 +78,7 @@ def run(figures: list[str], fonts: Path, most: float) -> None:
 
 
 def measured(case: Case, fonts: Path) -> dict[str, Any]:
-    """One run of the command: what the tables and pictures need of its result."""
+    """One run of the command: what the tables and plots need of its result."""
     about = {"case": case.case, "figure": case.figure, "name": case.name, "seed": case.seed}
     with tempfile.TemporaryDirectory() as folder:
         trains = case.options[0] == "train"

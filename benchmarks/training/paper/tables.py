@@ -23,7 +23,7 @@ def section(kept: list[Row], where: str) -> str:
     said = [
         "## Real images: the paper's figures",
         f"Machine: {where}; one thread per run. Each line is the mean over its seeds with the "
-        "smallest and largest. `docs/paper-figures.md` sets them beside the paper.",
+        "smallest and largest. `docs/paper-figures.md` compares them with the paper.",
     ]
     missing = []
     for figure, about in FIGURES.items():
@@ -165,7 +165,7 @@ def lengths_and_gaps(weights: list[list[float]]) -> tuple[list[float], list[floa
 
 
 def values(some: list[Row], key: str) -> list[float]:
-    """One figure of each run; of a bracket its lower end."""
+    """Return one value of each run; of a bracket its lower end."""
     found = (row[key] for row in some)
     return [value["lower"] if isinstance(value, dict) else value for value in found]
 

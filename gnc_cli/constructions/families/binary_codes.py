@@ -308,7 +308,7 @@ def _section(m: int) -> Construction:
 
     return Construction(
         f"{code.name}-section",
-        f"the rows of {code.title} at cosine 1/{root} from one, as it sees them",
+        f"the rows of {code.title} at cosine 1/{root} with one row, projected along it",
         code.d - 1,
         2 ** (m - 2) * (2 ** (m - 1) - 1) * (2**m - 1) // 3,
         Cosine.rational(Fraction(1, root + 1)),
@@ -495,7 +495,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     small_family(
         "delsarte-goethals-m-section",
-        "the rows of DG(m, m/2 - 1) at its largest cosine from one, as it sees them",
+        "the rows of DG(m, m/2 - 1) at its largest cosine with one row, projected along it",
         "m = 4, 6",
         "2^m - 1",
         "2^(m-2) (2^(m-1) - 1)(2^m - 1)/3",

@@ -271,7 +271,7 @@ def _section(q: int) -> Construction | None:
     neighbours = (q**3 - 1 + q * q - q) // 2
     return transitive_code(
         f"unitary-{q}-section",
-        f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
+        f"{q**3} vectors of equiangular lines at one cosine with one of them, projected along it",
         q * q - q,
         _TAYLOR,
         lambda: TaylorSection(TaylorRows(finite_field(q))),
@@ -300,7 +300,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "unitary-q-section",
-        "the vectors at cosine 1/q from one of them, as it sees them",
+        "the vectors at cosine 1/q with one of them, projected along it",
         "as unitary-q",
         "q^2 - q",
         "q^3",

@@ -125,5 +125,5 @@ CUT = [
 
 
 @pytest.mark.parametrize("code", CUT, ids=lambda c: c.name)
-def test_figures_of_shortened_and_punctured_codes_are_attained(code: Construction) -> None:
+def test_cosines_of_shortened_and_punctured_codes_are_attained(code: Construction) -> None:
     check(code)

@@ -27,7 +27,7 @@ EXACT = {
 """Cohn and Kumar 2007, Table 1; Cohn, de Laat and Leijenhorst 2024."""
 
 
-def test_figures() -> None:
+def test_sizes_and_cosines() -> None:
     assert {(code.d, code.K): code.cosine.text for code in CODES} == EXACT
 
 

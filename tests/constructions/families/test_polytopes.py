@@ -19,7 +19,7 @@ def integers(name: str) -> IntegerRows:
     return rows
 
 
-def test_each_of_gossets_figures_is_a_section_of_the_one_before() -> None:
+def test_each_of_gossets_polytopes_is_a_section_of_the_one_before() -> None:
     rows = integers(GOSSET[0])
     for before, name in itertools.pairwise(GOSSET):
         cosine = Fraction(named(before).cosine.text)

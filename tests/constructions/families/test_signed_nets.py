@@ -50,14 +50,14 @@ def _signed(gram: np.ndarray) -> np.ndarray:
 
 
 def test_common_sizes() -> None:
-    figures = {
+    sizes = {
         "net-32-24": (768, 50688, "1/24"),
         "reed-solomon-16-16-4": (128, 65536, "3/16"),
         "reed-solomon-32-32-4": (512, 1048576, "3/32"),
     }
-    for name, figure in figures.items():
+    for name, size in sizes.items():
         code = named(name)
-        assert (code.d, code.K, code.cosine.text) == figure
+        assert (code.d, code.K, code.cosine.text) == size
         check(code)
 
 

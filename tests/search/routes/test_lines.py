@@ -21,7 +21,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 
 
 def lines(d: int, K: int, **options: object) -> SolveResult:
-    """Solve, and compare every figure with NumPy's."""
+    """Solve, and compare every value with NumPy's."""
     result = solve(d, K, problem="lines", **options)
     VALIDATOR.validate(json.loads(result.dumps()))
     W = result.weights

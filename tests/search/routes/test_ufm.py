@@ -63,7 +63,7 @@ def test_measures_are_those_of_its_own_weights_and_features() -> None:
 
 
 def test_figure_c1_in_small(tmp_path: Path) -> None:
-    file, picture = tmp_path / "sweep.h5", tmp_path / "sweep.svg"
+    file, plot = tmp_path / "sweep.h5", tmp_path / "sweep.svg"
     result = solve_sweep(
         3,
         7,
@@ -72,7 +72,7 @@ def test_figure_c1_in_small(tmp_path: Path) -> None:
         restarts=6,
         steps=150,
         out=file,
-        plot=picture,
+        plot=plot,
     )
     VALIDATOR.validate(json.loads(result.dumps()))
     assert [r.ufm.tau for r in result.rows if r.ufm] == [1.0, 0.1, 0.001]
@@ -84,7 +84,7 @@ def test_figure_c1_in_small(tmp_path: Path) -> None:
     stored = read_code(file)
     assert np.array_equal(stored.weights, result.rows[-1].weights)
     assert len(stored.provenance["result"]["rows"]) == 3
-    assert picture.read_text().lstrip().startswith("<?xml")
+    assert plot.read_text().lstrip().startswith("<?xml")
 
 
 def test_weight_decay_keeps_lengths_in_the_file(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def fill(root: Path, classes: dict[str, Any], count: int = 6) -> Path:
 
 
 def colours(images: Any) -> list[tuple[int, ...]]:
-    """The middle pixel of each picture."""
+    """The middle pixel of each image."""
     whole = np.asarray(images[np.arange(images.shape[0])])
     middle = whole.shape[2] // 2
     return [tuple(pixel) for pixel in whole[:, :, middle, middle].tolist()]
@@ -223,14 +223,14 @@ def test_one_channel_only_where_all_are_grey(tmp_path: Path) -> None:
     assert set(colours(coloured)) == {(100, 100, 100)} and coloured.shape[1] == 3
 
 
-def test_large_pictures_are_decoded_one_at_a_time(
+def test_large_images_are_decoded_one_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory is that of one, however many threads decode."""
     threads, most = 0, 0
     guard, convert = threading.Lock(), folders._convert
 
-    def counted(picture: Any, channels: int) -> Any:
+    def counted(image: Any, channels: int) -> Any:
         nonlocal threads, most
         with guard:
             threads += 1
@@ -238,7 +238,7 @@ def test_large_pictures_are_decoded_one_at_a_time(
         together.wait(0.05)
         with guard:
             threads -= 1
-        return convert(picture, channels)
+        return convert(image, channels)
 
     root = fill(tmp_path, {"a": RED, "b": GREEN}, 64)
     monkeypatch.setattr(folders, "_convert", counted)

@@ -118,7 +118,7 @@ def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
     assert np.bincount(data.train.labels).tolist() == [6, 6, 5]
     assert np.bincount(data.test.labels).tolist() == [1, 1, 1]
     facts = data.facts
-    # f is the box of a, a little to the right: pictures are centred, so it is the same.
+    # f is the box of a, a little to the right: images are centred, so it is the same.
     assert facts["merged_first"] == [["a", "f"]]
     assert facts["blank"] == 2
     assert np.asarray(data.train.images[:]).reshape(17, -1).any(axis=1).all()
@@ -149,8 +149,8 @@ def test_letters_of_a_script_that_most_fonts_have_come_first(tmp_path: Path) -> 
     assert glyph_images(2, 32, str(tmp_path), "latin").class_names == ("a", "b")
 
 
-def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
-    """A test face that draws a letter as a training face does has no picture of it."""
+def test_one_image_of_those_that_are_equal(tmp_path: Path) -> None:
+    """A test face that draws a letter as a training face does has no image of it."""
     for number in range(4):
         boxes = SYLLABLES | ({} if number == 3 else moved(SYLLABLES, 20 * number))
         boxes["각"] = (0, 0, 900 - 20 * number, 200)

@@ -1,4 +1,4 @@
-"""Glyphs: which classes there are, what their pictures show, and that they are always the same."""
+"""Glyphs: which classes there are, what their images show, and that they are always the same."""
 
 import os
 import subprocess
@@ -37,9 +37,9 @@ def test_a_hundred_classes_are_what_a_person_knows(hundred: ImageData) -> None:
     for images, each in ((hundred.train, 9), (hundred.test, 3)):
         assert np.asarray(images.images).dtype == np.uint8 and images.labels.dtype == np.int64
         assert np.array_equal(images.labels, np.repeat(np.arange(100), each))
-        for picture, label in zip(np.asarray(images.images), images.labels.tolist(), strict=True):
-            assert picture.any() and not (picture[:, 0].any() or picture[:, :, -1].any())
-            assert seen.setdefault(picture.tobytes(), label) == label, "of two classes"
+        for image, label in zip(np.asarray(images.images), images.labels.tolist(), strict=True):
+            assert image.any() and not (image[:, 0].any() or image[:, :, -1].any())
+            assert seen.setdefault(image.tobytes(), label) == label, "of two classes"
 
 
 def test_the_same_bytes_in_another_process(hundred: ImageData) -> None:
@@ -56,13 +56,13 @@ def test_the_same_bytes_in_another_process(hundred: ImageData) -> None:
 
 
 def test_size_and_baseline_are_kept() -> None:
-    pictures = dict(zip("oO,'ÅWx", drawer().draw("oO,'ÅWx").astype(int), strict=True))
-    rows = {c: np.nonzero(picture.any(axis=1))[0] for c, picture in pictures.items()}
-    assert pictures["O"].sum() > 1.4 * pictures["o"].sum()
+    images = dict(zip("oO,'ÅWx", drawer().draw("oO,'ÅWx").astype(int), strict=True))
+    rows = {c: np.nonzero(image.any(axis=1))[0] for c, image in images.items()}
+    assert images["O"].sum() > 1.4 * images["o"].sum()
     assert abs(rows["O"][-1] - rows["x"][-1]) <= 1 and rows["O"][0] < rows["x"][0] - 2
     assert rows["'"][-1] < rows[","][0]
-    for picture in pictures.values():
-        columns = np.nonzero(picture.any(axis=0))[0]
+    for image in images.values():
+        columns = np.nonzero(image.any(axis=0))[0]
         assert abs(columns[0] + columns[-1] - 31) <= 1  # in the middle
         assert rows["Å"][0] >= 2 and columns[0] >= 2
 
@@ -70,9 +70,9 @@ def test_size_and_baseline_are_kept() -> None:
 def classes_of(text: str, image_size: int = 32) -> list[str]:
     """Characters of the text that become classes, over all twelve faces."""
     root, files = find_fonts(None)
-    pictures = [GlyphDrawer(str(root / name), 0, image_size).draw(text) for name in files]
+    images = [GlyphDrawer(str(root / name), 0, image_size).draw(text) for name in files]
     found = GlyphClasses(len(files), image_size)
-    answers = found.add(np.stack(pictures, axis=1))
+    answers = found.add(np.stack(images, axis=1))
     return [c for c, like in zip(text, answers, strict=True) if like is None]
 
 
@@ -84,13 +84,13 @@ def test_homoglyphs_are_one_class_and_look_alikes_are_not(image_size: int) -> No
     assert classes_of(apart, image_size) == list(apart)
 
 
-def reference(pictures: np.ndarray) -> list[int | None]:
+def reference(images: np.ndarray) -> list[int | None]:
     """The rule word by word, a pair at a time."""
     chosen: list[int] = []
     answers: list[int | None] = []
-    for place, new in enumerate(pictures):
+    for place, new in enumerate(images):
         answer = None
-        for number, earlier in enumerate(pictures[chosen]):
+        for number, earlier in enumerate(images[chosen]):
             votes = []
             for a, b in zip(new.astype(float) / 255, earlier.astype(float) / 255, strict=True):
                 if a.any() and b.any():
@@ -114,11 +114,11 @@ def reference(pictures: np.ndarray) -> list[int | None]:
 def test_likeness_is_the_stated_rule(seed: int, noise: int, cut: int) -> None:
     rng = np.random.default_rng(seed)
     base = rng.integers(40, 200, size=(2, 3, 16, 16))
-    pictures = base[rng.integers(0, 2, size=6)]
-    pictures = pictures + rng.integers(-noise, noise + 1, size=pictures.shape) // 2
-    pictures = pictures.clip(0, 255).astype(np.uint8)
-    pictures[rng.random((6, 3)) < 0.25] = 0  # a face that lacks the character
+    images = base[rng.integers(0, 2, size=6)]
+    images = images + rng.integers(-noise, noise + 1, size=images.shape) // 2
+    images = images.clip(0, 255).astype(np.uint8)
+    images[rng.random((6, 3)) < 0.25] = 0  # a face that lacks the character
     found = GlyphClasses(3, 16)
     # In one go or in two parts: no difference.
-    answers = found.add(pictures[:cut]) + found.add(pictures[cut:])
-    assert answers == reference(pictures)
+    answers = found.add(images[:cut]) + found.add(images[cut:])
+    assert answers == reference(images)

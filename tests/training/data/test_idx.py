@@ -84,8 +84,8 @@ def test_emnist_is_transposed_and_its_letters_count_from_one(tmp_path: Path) -> 
         data = load_images(f"{name}:{tmp_path}")
         assert data.class_names == ("A", "B", "C") and data.test is not None
         assert np.array_equal(data.train.labels, LABELS)
-        pictures = data.train.images[np.arange(12)]
-        assert np.array_equal(pictures[:, 0], IMAGES.transpose(0, 2, 1))
+        images = data.train.images[np.arange(12)]
+        assert np.array_equal(images[:, 0], IMAGES.transpose(0, 2, 1))
     write(tmp_path, "emnist-digits-", test="test")
     assert load_images(f"emnist-digits:{tmp_path}").class_names == ("0", "1", "2")
     with pytest.raises(DataError, match="several sets.*emnist-letters-.*emnist-balanced:"):

@@ -16,13 +16,13 @@ from gnc_cli.training.data.image_set import (
 
 
 @given(st.permutations(range(6)), st.integers(2, 6), st.randoms())
-def test_restricting_keeps_pictures_with_their_names(
+def test_restricting_keeps_images_with_their_names(
     order: list[int], count: int, random: Any
 ) -> None:
     labels = np.array([random.randrange(6) for _ in range(30)] + list(range(6)))
-    pictures = labels.astype(np.uint8)[:, None, None, None]
+    images = labels.astype(np.uint8)[:, None, None, None]
     names = tuple("abcdef")
-    data = ImageData(ImageSet(pictures, labels), None, names, "x", {}, (), flip=True)
+    data = ImageData(ImageSet(images, labels), None, names, "x", {}, (), flip=True)
     found = restrict(data, order[:count])
     assert found.class_names == tuple(names[k] for k in order[:count])
     assert np.isin(labels, order[:count]).sum() == len(found.train.labels)

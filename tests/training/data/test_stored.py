@@ -122,7 +122,7 @@ def test_classes_without_images(tmp_path: Path) -> None:
         ({"images": COLOUR, "labels": np.eye(3)[LABELS] + 1}, r"shape \(12, 3\); expected \(N,\)"),
         ({"images": COLOUR, "labels": LABELS * 10**9}, "number the classes"),
         ({"images": COLOUR, "labels": LABELS * 0}, r"1 class\(es\); expected 2"),
-        ({"pictures": COLOUR, "labels": LABELS}, "has no 'images' and 'labels' or.*'pictures'"),
+        ({"photos": COLOUR, "labels": LABELS}, "has no 'images' and 'labels' or.*'photos'"),
         ({"images": COLOUR, "labels": LABELS, "class_names": ["a"]}, r"1 name\(s\)"),
         ({"images": COLOUR, "labels": LABELS, "class_names": [1, 2, 3]}, "expected texts"),
         (

@@ -76,10 +76,10 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
     read_only = images.copy()
     read_only.flags.writeable = False
 
-    def batches(pictures: object, resident_bytes: int = 1 << 20, **more: Processes) -> Batches:
+    def batches(stored: object, resident_bytes: int = 1 << 20, **more: Processes) -> Batches:
         monkeypatch.setattr("gnc_cli.training.networks.batches._MAX_RESIDENT_BYTES", resident_bytes)
         return Batches(
-            DeviceImages(pictures, place),
+            DeviceImages(stored, place),
             labels,
             batch_size=16,
             seed=1,
@@ -91,12 +91,12 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
 
     want = list(batches(images).epoch(4))
     assert len({len(batch.labels) for batch in want}) == 2
-    for pictures, limit in [(read_only, 0), (Elsewhere(images), 0), (Elsewhere(images), 1 << 20)]:
-        other = batches(pictures, limit)
+    for stored, limit in [(read_only, 0), (Elsewhere(images), 0), (Elsewhere(images), 1 << 20)]:
+        other = batches(stored, limit)
         found = list(other.epoch(4, start=1))
         assert len(found) == len(want) - 1
-        if isinstance(pictures, Elsewhere):  # all in one go, or batch by batch
-            assert pictures.asked == (1 if limit else len(found))
+        if isinstance(stored, Elsewhere):  # all in one go, or batch by batch
+            assert stored.asked == (1 if limit else len(found))
         for a, b in zip(found, want[1:], strict=True):
             assert torch.equal(a.images, b.images) and torch.equal(a.labels, b.labels)
             assert a.images.device.type == a.labels.device.type == place.type

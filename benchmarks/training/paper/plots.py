@@ -1,4 +1,4 @@
-"""The runs as pictures: docs/results-paper-*.svg, one per figure that has been run."""
+"""The runs as plots: docs/results-paper-*.svg, one per figure that has been run."""
 
 from statistics import mean
 from typing import Any
@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 
 
 def draw(kept: list[Row]) -> None:
-    """Write a picture of each figure that has rows."""
+    """Plot each figure of the paper that has rows."""
     from matplotlib.figure import Figure
 
     for figure in FIGURES:

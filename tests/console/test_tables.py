@@ -23,7 +23,7 @@ from gnc_cli.training.view import view as trained
 from tests.comparison.samples import built
 from tests.console.stand_in import code, ufm
 from tests.limits.questions import QUESTIONS, result
-from tests.training.pictures import gaps, run
+from tests.training.made_runs import gaps, run
 
 View = Callable[[Any, bool], list[Table]]
 OURS = BestKnown(
@@ -97,7 +97,7 @@ def _searched(outcome: Outcome, verdict: str) -> Any:
     )
 
 
-SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
+CASES: dict[str, tuple[View, Callable[[], Any]]] = {
     "solve (512, 10000)": (solved, lambda: solve(512, 10_000)),
     "solve (3, 24), tammes": (solved, lambda: solve(3, 24, problem="tammes")),
     "solve (3, 4)": (solved, lambda: solve(3, 4)),
@@ -130,11 +130,11 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SHEETS)
-def test_a_sheet_is_short(name: str) -> None:
+@pytest.mark.parametrize("name", CASES)
+def test_a_table_is_short(name: str) -> None:
     if name.startswith("solve"):
         pytest.importorskip("torch")
-    view, ask = SHEETS[name]
+    view, ask = CASES[name]
     lines = lines_of(view, ask())
     why = any(line.startswith(("centred:", "verdict: no record")) for line in lines)
     most = 12 if name.startswith("train") else 8 + why
@@ -145,8 +145,8 @@ def test_a_sheet_is_short(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["compare", "measure", "train", "bounds, pair", "solve (3, 4)"])
-def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
-    view, ask = SHEETS[name]
+def test_a_verbose_table_leaves_no_narrow_strip(name: str) -> None:
+    view, ask = CASES[name]
     asked = ask()
     lines = lines_of(view, asked, verbose=True)
     assert max(map(len, lines)) <= 80
@@ -202,7 +202,7 @@ def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
     ],
     ids=["solve", "solve --tau", "measure", "bounds", "bounds --margin", "compare", "train"],
 )
-def test_a_sheet_answers_and_verbose_has_the_rest(
+def test_a_table_answers_and_verbose_has_the_rest(
     view: View, ask: Callable[[], Any], answers: str, details: str
 ) -> None:
     asked = ask()

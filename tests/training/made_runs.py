@@ -1,4 +1,4 @@
-"""Made-up runs for pictures and tables: one epoch, many, the plane, the sphere, placements."""
+"""Made-up runs for plots and tables: one epoch, many, the plane, the sphere, placements."""
 
 import itertools
 import math
