@@ -1,8 +1,9 @@
 """Find codes by descent within seconds of processor time, whatever else a machine does.
 
     python -m benchmarks.search.processor_time roots 30     # root systems and named codes
-    python -m benchmarks.search.processor_time drawn 30     # forty pairs with d = 4 to 8
-    python -m benchmarks.search.processor_time larger 60    # pairs with d >= 9
+    python -m benchmarks.search.processor_time small 30     # forty pairs with d = 4 to 8
+    python -m benchmarks.search.processor_time medium 60    # twelve with d >= 9, K <= 100
+    python -m benchmarks.search.processor_time large 60     # sixteen with K > 100
     python -m benchmarks.search.processor_time 14,200 60    # one pair
 
 Each search is `solve(d, K, problem="tammes", method="descent", workers=1)` in this process, whose
@@ -18,13 +19,25 @@ from unittest import mock
 
 from gnc_cli import solve
 from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.table import our_copy
 from gnc_cli.runtime.deadline import Deadline
 
 ROOTS = [(4, 24), (5, 40), (5, 41), (6, 72), (7, 126), (8, 240)]
-LARGER = [(10, 100), (14, 102), (9, 521), (15, 425), (12, 642), (14, 211), (12, 416)]
+LARGE = [
+    *((9, 521), (10, 136), (10, 271), (10, 314), (11, 268), (11, 373), (12, 343), (12, 416)),
+    *((13, 162), (13, 244), (13, 351), (14, 102), (14, 211), (15, 380), (16, 197), (16, 341)),
+]
+"""Pairs of published tables with K > 100, most of them from searches of 2026."""
 
 
-def drawn() -> Iterator[tuple[int, int]]:
+def medium() -> list[tuple[int, int]]:
+    """Twelve pairs of the table with d = 9 to 17 and K <= 100 that have no proved optimum."""
+    entries = our_copy().entries.values()
+    pairs = [(e.d, e.K) for e in entries if 9 <= e.d <= 17 and e.K <= 100 and e.status != "proved"]
+    return sorted(random.Random(47).sample(sorted(pairs), 12))
+
+
+def small() -> Iterator[tuple[int, int]]:
     """Eight pairs of each d from 4 to 8, K <= 130, whose best known code was found by a search."""
     rng = random.Random(47)
     for d in range(4, 9):
@@ -67,11 +80,11 @@ def search(d: int, K: int, seconds: float, seed: int) -> str:
 def main() -> None:
     """Run the searches that the command line names."""
     which, seconds = sys.argv[1], float(sys.argv[2])
-    named = {"roots": ROOTS, "larger": LARGER}
-    one = [tuple(map(int, which.split(",")))] if "," in which else []
+    named = {"roots": ROOTS, "small": [*small()], "medium": medium(), "large": LARGE}
+    pairs = named.get(which) or [tuple(map(int, which.split(",")))]
     print("| (d, K) | processor s | seed | max_cosine | gap | share of the distance | origin |")
     print("|---|---|---|---|---|---|---|")
-    for d, K in one or named.get(which) or drawn():
+    for d, K in pairs:
         print(search(d, K, seconds, 0), flush=True)
 
 
