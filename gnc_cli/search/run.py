@@ -50,7 +50,7 @@ def run_sweep(call: Solve) -> SolveSweep:
     if call.device not in ("auto", "cpu"):
         resolve_device(call.device)  # missing hardware is reported whether needed or not
     instance, file = instance_of(call), None
-    start, tasks = start_rows(call.init, instance.d, instance.K, call.seed), 0
+    start = start_rows(call.init, instance.d, instance.K, call.seed)
     if call.target is not None:
         check_target(instance, call.target)
     if call.out is not None:
@@ -59,10 +59,11 @@ def run_sweep(call: Solve) -> SolveSweep:
         provenance = {"method": call.method, "command": call.command_line}
         replaces = call.force or call.resume
         file = OutFile(call.out, instance, call.seed, provenance, force=replaces)
-    earlier = None
+    numbers: dict[str, int] = {}
     if file is not None and call.resume:
-        earlier, tasks = file.read_start()
-    route = choose_route(call, instance, start if earlier is None else earlier, tasks)
+        earlier, numbers = file.read_start()
+        start = start if earlier is None else earlier
+    route = choose_route(call, instance, start, numbers)
     route.check()
     result = route.solve(deadline, None if file is None else file.save)
     if call.target is not None and result.outcome is not Outcome.INTERRUPTED:
@@ -111,7 +112,9 @@ def instance_of(call: Solve) -> Instance:
     )
 
 
-def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, tasks: int) -> Route:
+def choose_route(
+    call: Solve, instance: Instance, start: np.ndarray | None, numbers: dict[str, int]
+) -> Route:
     """Choose the route to the code.
 
     It is a named construction or stored code, theorem 3.3, the feature model, the best code that
@@ -122,7 +125,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
         call: arguments of `solve`.
         instance: requested code.
         start: the user's start, or the code of an earlier call, shape (K, d).
-        tasks: number of tasks of a search that the earlier call did.
+        numbers: numbers of starts and tasks of the search of the earlier call.
 
     Raises:
         UsageError: no such construction, or no stored code or lines of this size.
@@ -130,6 +133,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     d, K = instance.d, instance.K
     plan = Plan(
         seed=call.seed,
+        earlier=numbers,
         restarts=call.restarts,
         steps=call.steps,
         target_distance=target_distance(instance.problem, call.target),
@@ -152,17 +156,17 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
 
         return FeatureModel(*values, start)
     if instance.is_lines:
-        return _choose_lines(call, values, start, tasks)
+        return _choose_lines(call, values, start)
     if call.construction is not None:
         return Algebra(
             *values, named_construction(call.construction, d, K), call.out, call.plot is not None
         )
     if call.method != "auto" or call.init is not None or instance.restriction is not None:
-        return _search(values, start, tasks)  # only a descent handles these
+        return _search(values, start)  # only a descent handles these
     form = closed_form(d, K)
     if form is not None:
         return Theorem(*values, form)
-    search = _search(values, start, tasks)
+    search = _search(values, start)
     built, stored = constructed(d, K), best_stored(d, K)
     # A code of an earlier call may be better than the known one.
     if stored is not None and (
@@ -184,7 +188,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
 
 
 def _choose_lines(
-    call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int
+    call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None
 ) -> Route:
     """Choose the route to lines: a theorem, an antipodal construction, a search, or both."""
     from gnc_cli.search.routes.lines import known_lines_route
@@ -199,13 +203,13 @@ def _choose_lines(
                 f"lines in {values[0].d:,} dimensions; lower {spelled('K')}"
             )
         return known_lines
-    search = _search(values, start, tasks)
+    search = _search(values, start)
     if known_lines is None:
         return search
     return ImprovementSearch(*values, known_lines, search, call.resume)
 
 
-def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:
+def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None) -> Route:
     check_current_folder()  # torch ends the process where there is none
     if values[0].is_large:
         from gnc_cli.search.routes.search import LargeSearch
@@ -213,4 +217,4 @@ def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, ta
         return LargeSearch(*values, start)
     from gnc_cli.search.routes.search import Search
 
-    return Search(*values, start, tasks=tasks)
+    return Search(*values, start)

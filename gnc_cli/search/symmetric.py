@@ -89,9 +89,9 @@ class SymmetricDescents:
 
         Args:
             seconds: time of all descents together on one core, roughly; one batch is made at least.
-            max_descents: largest number of descents, rounded up to batches.
+            max_descents: largest number of descents.
         """
-        number = self._batches(seconds, max_descents)
+        number, self.max_descents = self._batches(seconds, max_descents), max_descents
         if self.rng.random() < 0.5:
             for _ in range(number):
                 self._descend(self._draw_union())
@@ -107,10 +107,10 @@ class SymmetricDescents:
         Args:
             parent: a code found over orbits; it is made symmetric again.
             seconds: time of all descents together on one core, roughly; one batch is made at least.
-            max_descents: largest number of descents, rounded up to batches.
+            max_descents: largest number of descents.
         """
         assert parent.draw is not None, "it was found over orbits"
-        union = self._union(parent.draw)
+        union, self.max_descents = self._union(parent.draw), max_descents
         if union is not None:
             restricted = Tammes(union.parametrisation)
             code = restricted.symmetric(parent.whole)
@@ -176,8 +176,9 @@ class SymmetricDescents:
     def _descend_from(
         self, union: _Orbits, starts: np.ndarray, decades: tuple[float, float]
     ) -> None:
+        starts = starts[: self.max_descents - self.restarts]
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
-        if self.deadline.expired and self.ends:
+        if not len(starts) or (self.deadline.expired and self.ends):
             return
         ends, steps = descend_batch(
             union.parametrisation, starts, sharpness, self.end, _STEPS, self.deadline

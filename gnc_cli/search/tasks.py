@@ -348,12 +348,13 @@ def _neighbour(work: _Work) -> TaskResult:
         neighbour = Tammes(free(d, other))
         starts = neighbour.starts(rng, work.effort.batch)
         ends = work.descend(neighbour, starts, _FRESH_DECADES, 0.6 * share)
+    restarts = work.restarts  # resized codes are no new starts
     if ends and not work.deadline.expired:
         parents = [end for end in ends[: max(2, work.effort.batch // 4)] for _ in range(2)]
         starts = np.array([resized(rng, parent.whole, K) for parent in parents])
         origins = [parent.origin for parent in parents]
         work.admit(work.descend(work.problem, starts, _NEXT_DECADES, 0.4 * share, origins))
-    return work.result(independent=True)
+    return replace(work.result(independent=True), restarts=restarts)
 
 
 def _hop(work: _Work) -> TaskResult:

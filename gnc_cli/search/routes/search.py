@@ -44,8 +44,6 @@ class Search(Route):
     """First start, shape (K, d): the user's, a known code, or the code of an earlier call."""
     origin: str = ""
     """Origin of a known code; empty for others."""
-    tasks: int = 0
-    """Number of tasks that earlier calls have done with this seed."""
 
     def start_from(self, code: SolveResult) -> Route:
         """Return this search, with a code as its start unless its start is better."""
@@ -76,9 +74,9 @@ class Search(Route):
             # A code that attains the proved bound ends the search.
             target_distance = proved_upper_end(d, K, instance.quantity) - _PROOF_TOLERANCE
 
-        def save_best(weights: np.ndarray, tasks: int) -> None:
+        def save_best(weights: np.ndarray, state: dict[str, int]) -> None:
             if save is not None:
-                save(lambda: (weights, {"seed": self.plan.seed, "starts": tasks}))
+                save(lambda: (weights, state))
 
         quick = K <= _MAX_QUICK_POINTS and K * d <= _MAX_QUICK_NUMBERS
         # This process alone feeds a GPU.
@@ -86,7 +84,7 @@ class Search(Route):
         with machine.limited_threads(K**2 * d), pool:
             solution = solve_code(
                 instance,
-                replace(self.plan, target_distance=target_distance, earlier_tasks=self.tasks),
+                replace(self.plan, target_distance=target_distance),
                 deadline,
                 pool,
                 init=self.start,
@@ -113,7 +111,7 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": {"seed": self.plan.seed, "starts": solution.tasks}},
+            extras={**result.extras, "state": solution.state},
         )
 
 
