@@ -71,29 +71,35 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
     """
     answer = result.answer
     if isinstance(answer, CertificateAnswer):
-        return _certificate(answer, verbose)
+        checked = _checked(result).items()
+        return [table for name, one in checked for table in _certificate(one, name, verbose)]
     if not isinstance(answer, BoundsResult):
         return _answer(result, answer, verbose)
     return _pair(result, verbose) if len(result.best) == 1 else [_sweep(result, verbose)]
 
 
 def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[GateVerdict]:
-    """Return the verdict of --verify: failed without a proof, undecided beyond the limits.
+    """Return the verdicts of --verify: failed without a proof, undecided beyond the limits.
 
     Args:
         result: the result.
         options: options as the user wrote them, by parameter; unused.
     """
-    if result.certificate is None or result.certificate.status == "proved":
-        return []
-    status = Status.FAILED if result.certificate.status == "not_proved" else Status.UNDECIDED
+    statuses = {"not_proved": Status.FAILED, "undecided": Status.UNDECIDED}
     return [
-        GateVerdict(f"--verify {result.certificate.file}", status, result.certificate.reason or "")
+        GateVerdict(f"--verify {answer.file}", statuses[answer.status], answer.reason or "")
+        for answer in _checked(result).values()
+        if answer.status != "proved"
     ]
 
 
-def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
-    """Return the status of a certificate, and its claim as a sentence."""
+def _checked(result: BoundsResult) -> dict[str, CertificateAnswer]:
+    answers = {"certificate": result.certificate, "local_optimum": result.local_optimum}
+    return {name: answer for name, answer in answers.items() if answer is not None}
+
+
+def _certificate(answer: CertificateAnswer, name: str, verbose: bool) -> list[Table]:
+    """Return the status of the certificate of this key, and its claim as a sentence."""
     colour = {"proved": "bold green", "not_proved": "bold red", "undecided": "bold yellow"}
     detail = f": {answer.reason}" if answer.reason else " in fractions alone"
     status: Cell = (Styled(answer.status.replace("_", " "), colour[answer.status]), detail)
@@ -105,24 +111,24 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
             subject if answer.status == "proved" else f"it claims that {subject}",
             f"d = {answer.d}, K = {points(answer.K)}",
             answer.kind,
-            "certificate.K",
+            f"{name}.K",
         )
     ]
     low, high = enclosure(answer.cosine)
     greater, less = (">", "<") if answer.strict else (">=", "<=")
     if is_bound:
         value = f"{greater} {cosine(rounded_down(low), False)}"
-        lines.append(("has a cosine", value, "of two points", "certificate.cosine"))
+        lines.append(("has a cosine", value, "of two points", f"{name}.cosine"))
     else:
         value = f"<= {cosine(rounded_up(high), True)}"
-        lines.append(("has cosines", value, "of two points", "certificate.cosine"))
+        lines.append(("has cosines", value, "of two points", f"{name}.cosine"))
     if answer.radius is not None:
         value, remark = f"within {answer.radius:.1e}", "from the points of the file, up to rotation"
-        lines.append(("is a local optimum", value, remark, "certificate.radius"))
+        lines.append(("is a local optimum", value, remark, f"{name}.radius"))
     if answer.lower is not None:
-        lines.append(("so rho*", f">= {rounded(answer.lower, False)}", "", "certificate.lower"))
+        lines.append(("so rho*", f">= {rounded(answer.lower, False)}", "", f"{name}.lower"))
     if answer.upper is not None:
-        lines.append(("so rho*", f"{less} {rounded(answer.upper, True)}", "", "certificate.upper"))
+        lines.append(("so rho*", f"{less} {rounded(answer.upper, True)}", "", f"{name}.upper"))
     return [headline, facts("", lines, verbose=verbose)]
 
 
