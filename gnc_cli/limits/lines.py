@@ -121,7 +121,10 @@ def _constructed(d: int, K: int) -> Finding | None:
     if code is None:
         return None
     value = rounded_down(1 - code.cosine.enclosure[1])
-    return Finding(value, source=f"{code.name}: {code.reference}", command=_command(d, K))
+    command = _command(d, K)
+    if code.is_streamed:  # too large for a choice of one point per line
+        command = f"gnc solve --construction {code.name}"
+    return Finding(value, source=f"{code.name}: {code.reference}", command=command)
 
 
 def _welch(d: int, K: int) -> Finding:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gnc_cli import __version__
+from gnc_cli.constructions.construction import MAX_NUMBERS
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.registry import named_construction
 from gnc_cli.errors import UsageError
@@ -27,7 +28,6 @@ from gnc_cli.search.routes.construction import (
     ImprovementSearch,
     StoredCode,
     Theorem,
-    streamed,
     worth_a_search,
 )
 from gnc_cli.search.routes.route import Route
@@ -181,7 +181,7 @@ def choose_route(
     algebra = Algebra(*values, built, call.out, call.plot is not None)
     invited = call.time_limit is not None or call.target is not None
     if worth_a_search(instance, built, invited=invited) or (
-        start is not None and not streamed(built)
+        start is not None and not built.is_streamed
     ):
         return ImprovementSearch(*values, algebra, search, call.resume)
     return algebra
@@ -193,20 +193,18 @@ def _choose_lines(
     """Choose the route to lines: a theorem, an antipodal construction, a search, or both."""
     from gnc_cli.search.routes.lines import known_lines_route
 
-    search_only = call.method != "auto" or call.init is not None
+    d, K, search_only = values[0].d, values[0].K, call.method != "auto" or call.init is not None
     known_lines = None if search_only else known_lines_route(*values)
-    if values[0].is_large:
-        if known_lines is None:
-            lines = spelled("problem", "lines")
-            raise UsageError(
-                f"{lines} requires K up to {MAX_DENSE}, as no construction has {values[0].K:,} "
-                f"lines in {values[0].d:,} dimensions; lower {spelled('K')}"
-            )
-        return known_lines
-    search = _search(values, start)
+    if known_lines is None and values[0].is_large:
+        raise UsageError(
+            f"{spelled('problem', 'lines')} requires K up to {MAX_DENSE}, as no construction of "
+            f"{K:,} lines in {d:,} dimensions fits into memory; lower {spelled('K')}"
+        )
     if known_lines is None:
-        return search
-    return ImprovementSearch(*values, known_lines, search, call.resume)
+        return _search(values, start)
+    if values[0].is_large or 2 * K * d * d > MAX_NUMBERS:
+        return known_lines  # a search has a matrix for each point
+    return ImprovementSearch(*values, known_lines, _search(values, start), call.resume)
 
 
 def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None) -> Route:

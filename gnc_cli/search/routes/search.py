@@ -56,13 +56,15 @@ class Search(Route):
 
     @property
     def memory(self) -> float:
-        """Largest memory, in bytes: a batch of descents with pairs, and a polish, per process."""
+        """Largest memory, in bytes: per process a batch of descents with pairs, and a polish."""
         r = self.instance
         rows = (2 if r.separate or r.is_lines else 1) * r.K
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
         workers = self.machine.processes
         process = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
+        if r.is_lines or r.symmetry is not None:
+            process += 12.0 * rows * r.d**2  # a matrix of the group for each point
         return max(super().memory, workers * process + (workers - 1) * _PROCESS_BYTES)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:

@@ -11,10 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli import compare, schemas, solve, solve_sweep
+from gnc_cli import bounds, compare, schemas, solve, solve_sweep
 from gnc_cli.errors import UsageError
 from gnc_cli.io.codefile import read_code
+from gnc_cli.search.request import Solve
 from gnc_cli.search.result import Outcome, SolveResult
+from gnc_cli.search.routes.construction import Algebra
+from gnc_cli.search.routes.lines import KnownLines
+from gnc_cli.search.run import choose_route, instance_of
 from tests.problems import random_rotation
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -137,6 +141,20 @@ def test_what_lines_exclude(option: dict) -> None:
 def test_too_many_lines_are_refused_before_a_search() -> None:
     with pytest.raises(UsageError, match="K up to"):
         solve(4, 5000, problem="lines")
+
+
+@pytest.mark.parametrize(
+    ("d", "K"), [(64, 2080), (256, 30_000), (1024, 2000), (1024, 500_000), (4096, 8_000_000)]
+)
+def test_the_command_that_bounds_names_runs(d: int, K: int) -> None:
+    """Constructions too large to hold are built as points, and matrices of a search fit."""
+    rows = bounds(d, K, quantity="lines").rows
+    _, _, *words = next(row.how for row in rows if row.name == "construction").split()
+    options = dict(zip((w.removeprefix("--") for w in words[::2]), words[1::2], strict=True))
+    call = Solve(**{k: int(v) if v.isdigit() else v for k, v in options.items()})
+    route = choose_route(call, instance_of(call), None, {})
+    route.check()
+    assert (K, d) == (2080, 64) or isinstance(route, (KnownLines, Algebra))
 
 
 @pytest.mark.parametrize(("d", "K", "pairs"), [(3, 2, 1), (3, 3, 3), (4, 4, 6), (3, 6, 15)])
