@@ -577,11 +577,11 @@ class MeasureSeries(_Centred, Result):
         """Return the reason of the last row that needs a centred form, with the number of them."""
         rows = [row._reasons() for row in self.rows if row.N is not None]
         needs = {key: [row[key] for row in rows if row[key]] for key in FORMS}
-        return {
-            key: "".join(texts[-1:]) + f" ({len(texts)} of {len(rows)} rows)" * some
+        shares = {
+            key: f" ({len(texts)} of {len(rows)} rows)" if 0 < len(texts) < len(rows) else ""
             for key, texts in needs.items()
-            for some in [0 < len(texts) < len(rows)]
         }
+        return {key: "".join(texts[-1:]) + shares[key] for key, texts in needs.items()}
 
     def lines(self) -> list[dict[str, Any]]:
         """Return each row as a single result, as `on_row` gets it."""

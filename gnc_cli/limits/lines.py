@@ -121,9 +121,8 @@ def _constructed(d: int, K: int) -> Finding | None:
     if code is None:
         return None
     value = rounded_down(1 - code.cosine.enclosure[1])
-    command = _command(d, K)
-    if code.is_streamed:  # too large for a choice of one point per line
-        command = f"gnc solve --construction {code.name}"
+    # Too large a code is built whole, with both points of each line.
+    command = f"gnc solve --construction {code.name}" if code.is_streamed else _command(d, K)
     return Finding(value, source=f"{code.name}: {code.reference}", command=command)
 
 

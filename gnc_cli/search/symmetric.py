@@ -28,7 +28,7 @@ from gnc_cli.search.starts import unit
 
 _STEPS = 500
 """Steps of a descent: at equal time more groups find better codes than longer descents."""
-_MAX_DESCENTS = 400
+MAX_DESCENTS = 400
 """Largest number of descents in a task, which ends soon even where a descent takes no time."""
 _BATCH = 8
 """Number of starts over the orbits of one group."""
@@ -84,7 +84,7 @@ class SymmetricDescents:
         self.restarts = self.steps = 0
         self.ends: list[Candidate] = []
 
-    def run(self, seconds: float, max_descents: int = _MAX_DESCENTS) -> list[Candidate]:
+    def run(self, seconds: float, max_descents: int) -> list[Candidate]:
         """Descend wide or deep, by chance, and return the ends with their estimates, best first.
 
         Args:
@@ -99,9 +99,7 @@ class SymmetricDescents:
             self._deep(number)
         return sorted(self.ends, key=lambda end: end.value)
 
-    def perturb(
-        self, parent: Candidate, seconds: float, max_descents: int = _MAX_DESCENTS
-    ) -> list[Candidate]:
+    def perturb(self, parent: Candidate, seconds: float, max_descents: int) -> list[Candidate]:
         """Descend from perturbations of a code under its group, and return the ends, best first.
 
         Args:

@@ -31,7 +31,7 @@ from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, perturb, resized, shake
-from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
+from gnc_cli.search.symmetric import MAX_DESCENTS, SymmetricDescents, user_orbits
 
 ARCHIVE_SIZE = 10
 """Largest number of candidates in an archive."""
@@ -292,11 +292,8 @@ def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> lis
         ),
         lines=work.task.lines,
     )
-    max_descents = [work.effort.batch] if work.effort.fixed_count else []
-    if parent is None:
-        ends = descents.run(work.effort.seconds, *max_descents)
-    else:
-        ends = descents.perturb(parent, work.effort.seconds, *max_descents)
+    effort = work.effort.seconds, work.effort.batch if work.effort.fixed_count else MAX_DESCENTS
+    ends = descents.run(*effort) if parent is None else descents.perturb(parent, *effort)
     work.restarts += descents.restarts
     work.steps += descents.steps
     return ends
