@@ -31,7 +31,7 @@ def details(record: Any, tables: Sequence[Table], *skipped: str, title: str = ""
         record: a result, or a record in it.
         tables: tables above. The keys in their rows, and keys below these, are omitted.
         skipped: further keys that are omitted.
-        title: key of the record, as the title of a separate table with keys relative to it.
+        title: title of a separate table with relative keys; it begins with the key of the record.
     """
     omitted = {*skipped, "seconds", "version"}
     omitted |= {str(row[t.keys]) for t in tables if t.keys is not None for row in t.rows}

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import bounds, compare, schemas, solve, solve_sweep
+from gnc_cli.comparison import plot as compared
 from gnc_cli.errors import UsageError
 from gnc_cli.io.codefile import read_code
+from gnc_cli.search import plot
 from gnc_cli.search.request import Solve
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.construction import Algebra
@@ -113,10 +115,24 @@ def test_a_file_of_lines_says_so_and_compare_judges_it_by_coherence(tmp_path: Pa
 
 
 def test_lines_are_described_as_their_antipodal_points(tmp_path: Path) -> None:
-    (row,) = compare(lines(5, 10), describe=True, digits=20, export=tmp_path).rows
+    result = compare(lines(5, 10), describe=True, digits=20, export=tmp_path)
+    assert str(result).count(" of 20 points, two on each line\n") == 2  # description and digits
+    (row,) = result.rows
     assert row.digits.polynomial.text == "3x - 1" and row.digits.polynomial.proved
     assert row.description.symmetry.order == "1440"
     assert row.contacts == 45 and len(np.loadtxt(tmp_path / "coordinates.txt")) == 20
+
+
+def test_a_table_of_lines_is_headed_by_their_quantity(tmp_path: Path) -> None:
+    result = lines(5, 10)
+    np.savetxt(tmp_path / "points.txt", np.eye(3))
+    several = compare([result, result]), compare([result, tmp_path / "points.txt"])
+    heads = [next(line for line in str(s).splitlines() if "  best known" in line) for s in several]
+    assert "coherence" in heads[0] and "max_cosine" not in heads[0]
+    assert "max_cosine     coherence" in heads[1]
+    row = compare(result).rows[0]
+    for _, facts in (plot._heading(result), compared._heading(row)):
+        assert "coherence 0.33333" in facts and "both points of each line" in facts
 
 
 def test_a_worse_file_is_sent_back_to_lines(tmp_path: Path) -> None:
