@@ -201,16 +201,14 @@ def _result(subject: Subject, values: Mapping[str, Any], **sizes: Any) -> Measur
 
 
 def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
-    if moments is None:
-        return ClassCounts(len(labels), 0, None, None, None)
-    counts, present = moments.counts, moments.present
-    missing = labels[~present]
+    counts = np.zeros(len(labels), dtype=np.int64) if moments is None else moments.counts
+    present, missing = counts[counts > 0], labels[counts == 0]
     return ClassCounts(
-        present=int(present.sum()),
+        present=len(present),
         missing=len(missing),
-        min_count=int(counts[present].min()),
-        max_count=int(counts.max()),
-        single_sample=int((counts == 1).sum()),
+        min_count=None if moments is None else int(present.min()),
+        max_count=None if moments is None else int(present.max()),
+        single_sample=None if moments is None else int((present == 1).sum()),
         missing_labels=tuple(int(k) for k in missing[:_MAX_MISSING_LABELS]),
     )
 

@@ -198,8 +198,10 @@ class GNCMetrics:
         """Add the batches of `other`; a second pass comes after it.
 
         Raises:
-            UsageError: `other` was made with other arguments.
+            UsageError: `other` was made with other arguments, or is this object.
         """
+        if other is self:
+            raise UsageError("GNCMetrics cannot join itself: each sample would count twice")
         shape = (self.d, self.K, self.spaces)
         other_shape = (other.d, other.K, other.spaces)
         if shape != other_shape:

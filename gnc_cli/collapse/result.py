@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -138,9 +139,9 @@ class ClassCounts:
     missing: int = field(metadata=LOWER)
     """Number of classes without a sample, which are in no mean."""
     min_count: int | None
-    """Samples of the smallest class present; None without features."""
+    """Samples of the smallest class present; None without samples."""
     max_count: int | None
-    """Samples of the largest class; None without features."""
+    """Samples of the largest class; None without samples."""
     single_sample: int | None
     """Number of classes with one sample, which adds nothing to the spread within classes. If all
     are such, `gnc1`, `nc1`, `cdnv` and the like are None."""
@@ -337,8 +338,30 @@ class ReachSummary:
     of several sizes."""
 
 
+class _Centred(ABC):
+    """Choice between the GNC1 and GNC3 of the paper and the centred ones."""
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """Keys of the informative GNC1 and GNC3: the paper's, or the centred ones.
+
+        The centred form is used if the paper's does not tend to 0 at collapse.
+        """
+        return {key: f"{key}_centred" if reason else key for key, reason in self._reasons().items()}
+
+    @property
+    def centring_reason(self) -> str:
+        """Reason for the centred forms in `forms`; empty if there are none."""
+        reasons = self._reasons().items()
+        return "; ".join(f"{key.upper()}, as {reason}" for key, reason in reasons if reason)
+
+    @abstractmethod
+    def _reasons(self) -> dict[str, str]:
+        """Return the reason for the centred form of each key; empty for that of the paper."""
+
+
 @dataclass(frozen=True)
-class MeasureResult(Result):
+class MeasureResult(_Centred, Result):
     """Collapse metrics of one set of features, weights or both: the result of `gnc measure`.
 
     For features without labels all metrics but `features` are None.
@@ -511,20 +534,6 @@ class MeasureResult(Result):
         hidden = (NOISE_TO_COME, NO_ETF)
         return tuple(f"warning: {text}" for text in self.warnings if not text.startswith(hidden))
 
-    @property
-    def forms(self) -> dict[str, str]:
-        """Keys of the informative GNC1 and GNC3: the paper's, or the centred ones.
-
-        The centred form is used if the paper's does not tend to 0 at collapse.
-        """
-        return {key: f"{key}_centred" if reason else key for key, reason in self._reasons().items()}
-
-    @property
-    def centring_reason(self) -> str:
-        """Reason for the centred forms in `forms`; empty if there are none."""
-        reasons = self._reasons().items()
-        return "; ".join(f"{key.upper()}, as {reason}" for key, reason in reasons if reason)
-
     def _reasons(self) -> dict[str, str]:
         present = math.inf if self.classes is None else self.classes.present
         squared = self.global_mean_squared or 0.0
@@ -549,7 +558,7 @@ class MeasureResult(Result):
 
 
 @dataclass(frozen=True)
-class MeasureSeries(Result):
+class MeasureSeries(_Centred, Result):
     """Several snapshots or files, in order of epoch."""
 
     rows: tuple[MeasureResult, ...]
@@ -565,15 +574,15 @@ class MeasureSeries(Result):
 
     command = "measure"
 
-    @property
-    def forms(self) -> dict[str, str]:
-        """`MeasureResult.forms` of the last row with features, which decides for all rows."""
-        return next((row.forms for row in reversed(self.rows) if row.N is not None), FORMS)
-
-    @property
-    def centring_reason(self) -> str:
-        """Reason for the centred forms in `forms`; empty if there are none."""
-        return next((row.centring_reason for row in reversed(self.rows) if row.N is not None), "")
+    def _reasons(self) -> dict[str, str]:
+        """Return the reason of the last row that needs a centred form, with the number of them."""
+        rows = [row._reasons() for row in self.rows if row.N is not None]
+        needs = {key: [row[key] for row in rows if row[key]] for key in FORMS}
+        shares = {
+            key: f" ({len(texts)} of {len(rows)} rows)" if 0 < len(texts) < len(rows) else ""
+            for key, texts in needs.items()
+        }
+        return {key: "".join(texts[-1:]) + shares[key] for key, texts in needs.items()}
 
     def lines(self) -> list[dict[str, Any]]:
         """Return each row as a single result, as `on_row` gets it."""

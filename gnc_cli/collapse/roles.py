@@ -89,13 +89,15 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     name = None
     if group is not None:
         name = find_role(catalogue, role, group) or _only_dataset(catalogue, role, group)
+        if role == "features" and "weights" in _roles_by_name(str(name).removeprefix(group)):
+            name = None  # a classifier: only its own key makes it features
     if name is None and key is not None:
         # Also a group without such a dataset: later checks refuse it.
         return catalogue.find_dataset(key)
     if name is None:
         raise DataError(
-            f"{catalogue.path!r} has no dataset that is called {role}; choose with "
-            f"{spelled(role, catalogue.path + ':KEY')} among {catalogue}"
+            f"{catalogue.path!r} has no dataset that is called {role}; name one, as "
+            f"{catalogue.path}:KEY, of {catalogue}"
         )
     return name
 

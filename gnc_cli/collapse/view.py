@@ -371,7 +371,6 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     unbiased = any(r.accuracy is not None and "no bias" in _form(r) for r in rows)
     stand_in = any(row.policy.weights == STAND_IN for row in rows)
     bounded = any(r.gnc2_possible is not None for r in rows)
-    plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
     notes = [
         *_notes_named("ratio", *references),
         *_notes_named("ratio", any(map(_above_one, rows)) and f" above 1: {_ABOVE_REFERENCE}"),
@@ -386,11 +385,6 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             "NC2 angles, ETF", prefixes and _asks_classic(rows) and ": no simplex where d < K - 1"
         ),
         *forms_note(series),
-        *_notes_named(
-            " and ".join(plain),
-            plain
-            and ": as the last row needs it; other rows need the centred form, which --csv has",
-        ),
     ]
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out)])]
 

@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
+from gnc_cli.comparison.result import CompareResult, CompareRow, FileRow, Mode
 from gnc_cli.console.drawing import (
     BLUE,
     GREEN,
@@ -68,9 +68,10 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         save(figure, path)
 
 
-def _heading(row: CompareRow) -> tuple[str, str]:
+def _heading(row: FileRow) -> tuple[str, str]:
     """Return title and facts of one code."""
-    facts = [] if row.max_cosine is None else [f"largest cosine {row.max_cosine:.12g}"]
+    name = "largest cosine" if row.coherence is None else "both points of each line     coherence"
+    facts = [] if row.compared is None else [f"{name} {row.compared:.12g}"]
     if row.best_known is not None and row.gap is not None:
         facts += [
             f"{'optimal' if row.proven else 'best known'} {row.best_known:.12g}",
@@ -78,13 +79,13 @@ def _heading(row: CompareRow) -> tuple[str, str]:
         ]
     if row.contacts is not None:
         facts.append(f"{count(row.contacts)} contacts")
-    name = f"{in_plot(row.congruent_to)}: " if row.congruent_to else ""
-    return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(facts)
+    congruent = f"{in_plot(row.congruent_to)}: " if row.congruent_to else ""
+    return f"{congruent}d = {row.d}, K = {count(row.K)}", "     ".join(facts)
 
 
 def compared_figure(code: Any) -> Any:
     """Plot the points of a code if d is 2 or 3, else its cosines."""
-    row: CompareRow = code.row
+    row: FileRow = code.row
     figure = new_figure(7.0, 6.4, *_heading(row))
     ax = figure.add_subplot()
     if row.d <= 3 and code.contact_pairs is not None:

@@ -153,7 +153,7 @@ class FileRow(CompareRow):
     """Table of known codes that contains best_known, with its date; with --table also the
     comparison with that table, if it is another."""
     on_record: bool
-    """True if this d and K have their own entry: a theorem, one of a table, or a solved code."""
+    """True if this d and K have their own entry: of a theorem, a table or a code found by gnc."""
     improves_on: str | None
     """Reference of an improvement: a table with its date and sha256, or a code's source."""
     proved_cosine: str | None

@@ -56,6 +56,7 @@ _COLUMNS = (
     "d",
     "K",
     "max_cosine",
+    "coherence",
     "best known",
     "gap",
     "status",
@@ -170,10 +171,13 @@ def _code_tables(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     tables = [facts(title, rows, verbose=verbose)]
     if verbose:
         tables.append(details(r, tables, *_PRINTED_KEYS))
+    points = f" of {count(2 * r.K)} points, two on each line" if r.problem == "lines" else ""
     if r.description is not None:
-        tables.append(details(r.description, (), "rigidity.direction", title="description"))
+        tables.append(
+            details(r.description, (), "rigidity.direction", title=f"description{points}")
+        )
     if r.digits is not None:
-        tables.append(details(r.digits, (), "polynomial.coefficients", title="digits"))
+        tables.append(details(r.digits, (), "polynomial.coefficients", title=f"digits{points}"))
     notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     return [*tables, Table(notes=notes)]
 
@@ -190,7 +194,8 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
             r.file or "-",
             str(r.d),
             str(r.K),
-            decimals(r.compared, 10),
+            "" if r.problem == "lines" else decimals(r.max_cosine, 10),
+            decimals(r.coherence, 10) if r.problem == "lines" else "",
             _record(r),
             short(r.gap),
             _status(r.status),
@@ -201,7 +206,7 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
         )
         for r in rows
     ]
-    return Table(title, _COLUMNS, cells, text=frozenset({0, 6, 10}))
+    return Table(title, _COLUMNS, cells, text=frozenset({0, 7, 11}))
 
 
 def _isometries(rows: Sequence[FileRow]) -> Iterator[str]:

@@ -22,9 +22,7 @@ _ENDS = {"lower": "higher", "upper": "lower"}
 """Beginning of a name -> better direction: proved ends are rounded outwards."""
 
 
-def details(
-    record: Any, tables: Sequence[Table], *skipped: str, prefix: str = "", title: str = ""
-) -> Table:
+def details(record: Any, tables: Sequence[Table], *skipped: str, title: str = "") -> Table:
     """Return the further values of a record: key of the JSON, value, explanation.
 
     The first sentence of the field's docstring explains a number; texts explain themselves.
@@ -33,14 +31,13 @@ def details(
         record: a result, or a record in it.
         tables: tables above. The keys in their rows, and keys below these, are omitted.
         skipped: further keys that are omitted.
-        prefix: prefix of the keys in the JSON, such as `best.0.`.
-        title: key of the record, as the title of a separate table with keys relative to it.
+        title: title of a separate table with relative keys; it begins with the key of the record.
     """
     omitted = {*skipped, "seconds", "version"}
     omitted |= {str(row[t.keys]) for t in tables if t.keys is not None for row in t.rows}
     rows = [
         (Styled(key, "cyan"), value, Styled(remark, "dim"))
-        for key, value, remark in _values(record, prefix, "")
+        for key, value, remark in _values(record, "", "")
         if not any(f"{key}.".startswith(f"{name}.") for name in omitted)
     ]
     return Table(

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+MAX_NUMBERS = 1 << 26
+"""Largest K d of a code whose rows are kept in memory: 512 MB."""
 _BLOCK_ENTRIES = 1 << 18
 """Entries of streamed rows that are made at a time: 2 MB of float64, which stay in cache."""
 _WITNESSES = 32
@@ -256,6 +258,11 @@ class Construction:
     def proven(self) -> bool:
         """True if the code is proved optimal."""
         return self.optimality is not None
+
+    @property
+    def is_streamed(self) -> bool:
+        """True if the code is too large to hold: its rows are made block by block."""
+        return self.K * self.d > MAX_NUMBERS
 
     @property
     def origin(self) -> str:

@@ -22,8 +22,8 @@ def stored_codes(d: int, K: int) -> Iterator[tuple[str, np.ndarray]]:
     """
     from gnc_cli.geometry.sphere import normalise
 
-    finder = "found by gnc" if numerical_codes().find(d, K) else "best known"
-    title = f"{finder} for d = {d}, K = {K}"
+    kind = "code found by gnc" if numerical_codes().find(d, K) else "best known code"
+    title = f"{kind} for d = {d}, K = {K}"
     files = (data_folder() / "coordinates").glob(f"{d}.{K}.*txt")
     paths = {".".join(path.name.split(".")[2:-1]): path for path in files}
     for name in sorted(paths):

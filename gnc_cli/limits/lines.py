@@ -121,7 +121,9 @@ def _constructed(d: int, K: int) -> Finding | None:
     if code is None:
         return None
     value = rounded_down(1 - code.cosine.enclosure[1])
-    return Finding(value, source=f"{code.name}: {code.reference}", command=_command(d, K))
+    # Too large a code is built whole, with both points of each line.
+    command = f"gnc solve --construction {code.name}" if code.is_streamed else _command(d, K)
+    return Finding(value, source=f"{code.name}: {code.reference}", command=command)
 
 
 def _welch(d: int, K: int) -> Finding:

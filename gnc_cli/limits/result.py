@@ -334,6 +334,8 @@ class BoundsResult(Result):
     """Numbers of points that a margin allows; None unless d and a margin were given without K."""
     certificate: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
     """Claim and status of the file of --verify."""
+    local_optimum: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """Claim and status of `local-optimum.json` in the folder of --verify; None without one."""
     exported: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
     """Claim of the file of --export, often weaker than `best`."""
     best_rows: bool = field(default=False, metadata=NOT_IN_JSON, repr=False, compare=False)

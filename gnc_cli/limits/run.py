@@ -127,10 +127,11 @@ def question_of(call: Bounds) -> tuple[Target, Question]:
 
 
 def _check_certificate(path: Path, deadline: Deadline, started: float) -> BoundsResult:
-    """Check the certificate in a file, and return what it proves."""
+    """Check the certificate in a file, or those in a folder, and return what they prove."""
     from gnc_cli.limits.certificate import verify
 
     certificate = verify(os.fspath(path), deadline)
+    local = os.path.join(path, "local-optimum.json")
     return BoundsResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -143,4 +144,5 @@ def _check_certificate(path: Path, deadline: Deadline, started: float) -> Bounds
         rows=(),
         best=(),
         certificate=certificate,
+        local_optimum=verify(local, deadline) if os.path.exists(local) else None,
     )

@@ -39,8 +39,8 @@ Fact = tuple[str, str, str, str]
 Row = BoundRow | DimensionRow | ClassesRow
 
 _ENDS = ("lower", "upper", "lower_deg", "upper_deg", "lower_name", "upper_name")
-_HEADLINE_KEYS = [f"best.0.{key}" for key in (*_ENDS, "quantity", "status")]
-"""JSON keys of the values in the headline."""
+_HEADLINE_KEYS = (*_ENDS, "quantity", "status")
+"""Keys of the values in the headline."""
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
 _UNKNOWN = "none known"
@@ -71,25 +71,33 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
     """
     answer = result.answer
     if isinstance(answer, CertificateAnswer):
-        return _certificate(answer, verbose)
+        return [
+            table
+            for one in _checked(result)
+            for table in _certificate(one, verbose and one is answer)  # gates know its keys
+        ]
     if not isinstance(answer, BoundsResult):
         return _answer(result, answer, verbose)
     return _pair(result, verbose) if len(result.best) == 1 else [_sweep(result, verbose)]
 
 
 def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[GateVerdict]:
-    """Return the verdict of --verify: failed without a proof, undecided beyond the limits.
+    """Return the verdicts of --verify: failed without a proof, undecided beyond the limits.
 
     Args:
         result: the result.
         options: options as the user wrote them, by parameter; unused.
     """
-    if result.certificate is None or result.certificate.status == "proved":
-        return []
-    status = Status.FAILED if result.certificate.status == "not_proved" else Status.UNDECIDED
+    statuses = {"not_proved": Status.FAILED, "undecided": Status.UNDECIDED}
     return [
-        GateVerdict(f"--verify {result.certificate.file}", status, result.certificate.reason or "")
+        GateVerdict(f"--verify {answer.file}", statuses[answer.status], answer.reason or "")
+        for answer in _checked(result)
+        if answer.status != "proved"
     ]
+
+
+def _checked(result: BoundsResult) -> list[CertificateAnswer]:
+    return [*filter(None, (result.certificate, result.local_optimum))]
 
 
 def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
@@ -105,24 +113,24 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
             subject if answer.status == "proved" else f"it claims that {subject}",
             f"d = {answer.d}, K = {points(answer.K)}",
             answer.kind,
-            "certificate.K",
+            "K",
         )
     ]
     low, high = enclosure(answer.cosine)
     greater, less = (">", "<") if answer.strict else (">=", "<=")
     if is_bound:
         value = f"{greater} {cosine(rounded_down(low), False)}"
-        lines.append(("has a cosine", value, "of two points", "certificate.cosine"))
+        lines.append(("has a cosine", value, "of two points", "cosine"))
     else:
         value = f"<= {cosine(rounded_up(high), True)}"
-        lines.append(("has cosines", value, "of two points", "certificate.cosine"))
+        lines.append(("has cosines", value, "of two points", "cosine"))
     if answer.radius is not None:
         value, remark = f"within {answer.radius:.1e}", "from the points of the file, up to rotation"
-        lines.append(("is a local optimum", value, remark, "certificate.radius"))
+        lines.append(("is a local optimum", value, remark, "radius"))
     if answer.lower is not None:
-        lines.append(("so rho*", f">= {rounded(answer.lower, False)}", "", "certificate.lower"))
+        lines.append(("so rho*", f">= {rounded(answer.lower, False)}", "", "lower"))
     if answer.upper is not None:
-        lines.append(("so rho*", f"{less} {rounded(answer.upper, True)}", "", "certificate.upper"))
+        lines.append(("so rho*", f"{less} {rounded(answer.upper, True)}", "", "upper"))
     return [headline, facts("", lines, verbose=verbose)]
 
 
@@ -146,10 +154,10 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         answers.append((f"{result.target}: ", status, remarks[best.status]))
     headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", sentences=answers)
     rows = sorted(
-        enumerate(result.rows),
-        key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), rank(r[1])),
+        result.rows,
+        key=lambda row: (row.side == "upper", not (row.valid and row.proven), rank(row)),
     )
-    valid = [row for _, row in rows if row.valid and row.proven]
+    valid = [row for row in rows if row.valid and row.proven]
     code = next(row for row in valid if row.exists)
     if result.target is None or best.margins is None:
         has_room = best.scale is None and not is_cosine
@@ -160,26 +168,25 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     table = facts("", lines + _exported(result), () if verbose else notes, verbose=verbose)
     if not verbose:
         return [headline, table]
-    remainder = details(best, [table], *_HEADLINE_KEYS, prefix="best.0.")
-    keyed = [(f"rows.{place}", row) for place, row in rows]
-    return [headline, table, remainder, _all_bounds(keyed, "", noun if is_cosine else "value")]
+    remainder = details(best, [table], *_HEADLINE_KEYS)
+    return [headline, table, remainder, _all_bounds(rows, "", noun if is_cosine else "value")]
 
 
-def _all_bounds(rows: Sequence[tuple[str, Row]], fixed: str, heading: str) -> Table:
+def _all_bounds(rows: Sequence[Row], fixed: str, heading: str) -> Table:
     """Return all bounds that guarantee or exclude something, with their full sources.
 
     Args:
-        rows: rows with their JSON keys, the best first.
+        rows: rows, the best first.
         fixed: field that distinguishes the questions, `d` or `K`; empty for one question.
         heading: heading of the values.
     """
     cells = [
-        (points(getattr(row, fixed)) if fixed else None, row.name, *words, _remark(row), key)
-        for key, row in rows
+        (points(getattr(row, fixed)) if fixed else None, row.name, *words, _remark(row))
+        for row in rows
         if (words := row_words(row)) is not None
     ]
-    columns, text = (fixed, "bound", "codes", heading, "source", "key"), frozenset({1, 2, 4, 5})
-    return Table("", columns, cells, text=text, keys=5, remarks=4, strip=48)
+    columns, text = (fixed, "bound", "codes", heading, "source"), frozenset({1, 2, 4})
+    return Table("", columns, cells, text=text, remarks=4, strip=48)
 
 
 def _remark(row: Row) -> Styled:
@@ -205,18 +212,18 @@ def _facts(result: BoundsResult) -> list[Fact]:
     is_cosine = best.quantity.is_cosine
     sources = {(row.name, row.side): cite(row.source, row.d, row.K) for row in result.rows}
     lines = [
-        ("from below", best.lower_name, sources[best.lower_name, "lower"], "best.0.lower"),
-        ("from above", best.upper_name, sources[best.upper_name, "upper"], "best.0.upper"),
+        ("from below", best.lower_name, sources[best.lower_name, "lower"], "lower"),
+        ("from above", best.upper_name, sources[best.upper_name, "upper"], "upper"),
     ]
     if is_cosine:
-        lines.append(("minimal angle", angle(best), "", "best.0.lower_deg"))
+        lines.append(("minimal angle", angle(best), "", "lower_deg"))
     if (code := best.best_known) is not None:
         value = published(code.figure, distance=not is_cosine)
         remarks = ["" if is_cosine else f"cosine {published(code.figure)}"]
         remarks += [cite(code.source, best.d, best.K), code.table or ""]
         remark = ", ".join(filter(None, remarks))
-        lines.append(("best known code", value, remark, "best.0.best_known"))
-    return [*lines, *_not_proved(result), *_scale(result, best.scale, "best.0.scale")]
+        lines.append(("best known code", value, remark, "best_known"))
+    return [*lines, *_not_proved(result), *_scale(result, best.scale, "scale")]
 
 
 def _exported(result: BoundsResult) -> list[Fact]:
@@ -227,7 +234,7 @@ def _exported(result: BoundsResult) -> list[Fact]:
     best_upper = 1.0 - best.lower if best.quantity.is_cosine else best.upper
     remark = "; the best bound has no certificate" if file.upper > best_upper + ROUNDING else ""
     value = f"{'<' if file.strict else '<='} {rounded(file.upper, True)}"
-    return [("written", file.file, f"proves rho* {value} ({file.kind}{remark})", "exported")]
+    return [("written", file.file, f"proves rho* {value} ({file.kind}{remark})", "")]
 
 
 def _short_source(row: Row) -> str:
@@ -249,7 +256,7 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
     """Return the interval of a pair as margins, angles and scales, and the dimensions it needs."""
     (best,) = result.best
     assert best.margins is not None, "lines have no margins"
-    margins, rad, key = best.margins, best.margins.arcface_rad, "best.0.margins"
+    margins, rad, key = best.margins, best.margins.arcface_rad, "margins"
     names = [best.lower_name, best.upper_name]
     if result.quantity is Quantity.ONE_VS_ONE:  # the largest cosine has the smallest margin
         names.reverse()
@@ -274,7 +281,7 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
             f"{key}.arcface_rad",
         ),
         ("smallest scale", scale, adacos, f"{key}.scale"),
-        ("", sufficient, "is enough at the requested margin", "best.0.scale"),
+        ("", sufficient, "is enough at the requested margin", "scale"),
         ("least d", *_least_dimension(margins), f"{key}.sufficient"),
     ]
     return [line for line in lines if line[1]]
@@ -432,10 +439,10 @@ def _answer(
 ) -> list[Table]:
     """Return the interval of each K or d, then the best bounds; if verbose, all bounds."""
     if isinstance(answer, DimensionAnswer):
-        key, fixed, heading, title = "dimension", "K", "d", "Dimensions for"
+        fixed, heading, title = "K", "d", "Dimensions for"
         heads = "a code exists from d", "no code exists below d"
     else:
-        key, fixed, heading, title = "classes", "d", "K", "Numbers of points with"
+        fixed, heading, title = "d", "K", "Numbers of points with"
         heads = "a code exists up to K", "no code exists from K"
     title = f"{title} {result.requirement}"
     single = len(answer.best) == 1  # none after an early interruption
@@ -443,14 +450,15 @@ def _answer(
     sentences = [Styled(best_text(b, result.requirement), "bold") for b in answer.best if single]
     headline = Table(title, (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
-    keyed = [(f"{key}.rows.{place}", row) for place, row in enumerate(rows) if row_words(row)]
-    keyed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))
-    scale = _scale(result, answer.scale, f"{key}.scale")
+    rows = sorted(
+        filter(row_words, rows), key=lambda row: (getattr(row, fixed), not row.exists, rank(row))
+    )
+    scale = _scale(result, answer.scale, "")
     if verbose:
-        bounds = _all_bounds(keyed, "" if single else fixed, heading)
+        bounds = _all_bounds(rows, "" if single else fixed, heading)
         return [headline, facts("", scale, verbose=True), bounds]
-    code, lines = _best_rows([row for _, row in keyed]) if single else (None, [])
-    hints = _hints(len(keyed), code, has_room=not scale)
+    code, lines = _best_rows(rows) if single else (None, [])
+    hints = _hints(len(rows), code, has_room=not scale)
     return [headline, facts("", [*lines, *scale], hints)]
 
 

@@ -30,8 +30,8 @@ _MIN_ROWS_PER_DIMENSION = 10
 networks."""
 _MAX_DESCENT_WORK = 2e10
 """Largest K^2 d with which minutes are enough for a descent: a step takes seconds beyond."""
-UNLIMITED_TASKS = 10**9
-"""Number of tasks of a search that only a time limit ends."""
+UNLIMITED_COUNT = 10**9
+"""Number of tasks, or of starts, of a search that something else ends."""
 
 _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 60.0}
 """Budgets of the cost model, in seconds: d = 3 up to K = 60, d = 3 beyond, everything else."""
@@ -70,6 +70,8 @@ class Effort:
     """Number of descents in a task."""
     steps: int
     """Number of gradient steps of a descent from a random start; others take a part."""
+    starts: int
+    """The user's number of starts, with those of earlier calls with the same seed."""
     fixed_count: bool
     """True if the user gives the number of starts, which nothing changes then."""
     polishes: int
@@ -93,7 +95,7 @@ def plan_effort(
 
     Args:
         problem: over its parametrisation, on its device.
-        restarts: the user's number of descents; None for one that suits the problem.
+        restarts: the user's number of starts; None for one that suits the problem.
         seconds: the user's time limit, which takes the place of the planned effort.
     """
     from gnc_cli.search.descent import MEAN_LENGTH, step_seconds  # with NumPy
@@ -120,14 +122,20 @@ def plan_effort(
         batch = max(4, min(64, round(_BATCH_SECONDS / (MEAN_LENGTH * steps * one))))
         per_task = MEAN_LENGTH * steps * step_seconds(d, rows, K, batch)
         per_task += (polishes + shakes) / 4 * polish
-    endless = UNLIMITED_TASKS
     plan = Effort(
-        endless, batch, steps, restarts is not None, polishes, shakes, endless, _HITS, per_task
+        tasks=UNLIMITED_COUNT,
+        batch=batch,
+        steps=steps,
+        starts=UNLIMITED_COUNT,
+        fixed_count=restarts is not None,
+        polishes=polishes,
+        shakes=shakes,
+        patience=UNLIMITED_COUNT,
+        hits=_HITS,
+        seconds=per_task,
     )
     if restarts is not None:
-        batch = max(1, min(batch, restarts))
-        tasks = -(-restarts // batch)
-        return replace(plan, tasks=tasks, batch=batch, hits=endless)
+        return replace(plan, starts=restarts, hits=UNLIMITED_COUNT)
     if seconds is not None:
         return replace(plan, hits=5 * _HITS)
     kind = "other" if d != 3 else "small" if K <= 60 else "sphere"

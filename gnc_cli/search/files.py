@@ -21,9 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class OutFile:
-    """File of a code: its rows, provenance and seed, and the number of tasks done.
-
-    The file calls the tasks starts.
+    """File of a code: its rows, provenance and seed, and the numbers of starts and tasks done.
 
     Args:
         path: path of the file; `-` for stdout.
@@ -41,11 +39,11 @@ class OutFile:
         self._entries = provenance
         self._times = SaveTimes()
 
-    def read_start(self) -> tuple[np.ndarray | None, int]:
-        """Return the code from which a search continues, and the number of its tasks done.
+    def read_start(self) -> tuple[np.ndarray | None, dict[str, int]]:
+        """Return the code from which a search continues, and the numbers of its starts and tasks.
 
-        The code has shape (K, d); it is None if the file does not exist. Tasks of another
-        seed do not count.
+        The code has shape (K, d); it is None if the file does not exist. The numbers are empty if
+        it has another seed.
 
         Raises:
             DataError: the file holds no code of this size, or one that was made with other options.
@@ -53,7 +51,7 @@ class OutFile:
         instance, name = self._instance, os.fspath(self._out)
         if not os.path.exists(name):
             _log.warning("%r does not exist yet; starting without it", name)
-            return None, 0
+            return None, {}
         code = read_code(name)
         identity = code.provenance.get("identity")
         if isinstance(identity, dict):  # absent from codes that no search wrote
@@ -70,14 +68,14 @@ class OutFile:
                 f"{(instance.K, instance.d)}; use {spelled('force')} to start again"
             )
         state = code.state or {}
-        tasks = max(0, state.get("starts", 0)) if state.get("seed") == self._seed else 0
-        return replace_equal_rows(code.weights, self._seed), tasks
+        numbers = state if state.get("seed") == self._seed else {}
+        return replace_equal_rows(code.weights, self._seed), numbers
 
     def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
         """Write the best code so far if the last save is old enough.
 
         Args:
-            make: function that returns the code, shape (K, d), with its seed and number of tasks.
+            make: function that returns the code, shape (K, d), with the numbers of its search.
         """
         if self._out == "-" or not self._times.due:
             return

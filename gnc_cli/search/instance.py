@@ -2,8 +2,9 @@
 
 import math
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
@@ -103,10 +104,10 @@ class Plan:
     """The seed, the effort and the target of a search."""
 
     seed: int = 0
-    earlier_tasks: int = 0
-    """Number of tasks that earlier calls have done with this seed."""
+    earlier: Mapping[str, int] = field(default_factory=dict)
+    """Numbers of `starts` and `tasks` that earlier calls have done with this seed."""
     restarts: int | None = None
-    """Number of starts; None: adapted to d and K."""
+    """Number of starts, earlier ones included; None: adapted to d and K."""
     steps: int | None = None
     """Number of descent steps of a start; None: adapted to d and K."""
     target_distance: float = math.inf

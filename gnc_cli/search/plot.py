@@ -186,7 +186,7 @@ def _heading(result: SolveResult) -> tuple[str, str]:
     rho = result.rho_one_vs_rest
     if result.coherence is not None:
         angle = f"minimal angle {result.min_angle_deg:.5f}\N{DEGREE SIGN}"
-        return title, f"coherence {result.coherence:.9f}     {angle}"
+        return title, f"coherence {result.coherence:.9f}     {angle}     both points of each line"
     if rho is None:
         return title, result.verdict or ""
     if rho.width <= _MIN_SPREAD:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gnc_cli import __version__
+from gnc_cli.constructions.construction import MAX_NUMBERS
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.registry import named_construction
 from gnc_cli.errors import UsageError
@@ -27,7 +28,6 @@ from gnc_cli.search.routes.construction import (
     ImprovementSearch,
     StoredCode,
     Theorem,
-    streamed,
     worth_a_search,
 )
 from gnc_cli.search.routes.route import Route
@@ -50,7 +50,7 @@ def run_sweep(call: Solve) -> SolveSweep:
     if call.device not in ("auto", "cpu"):
         resolve_device(call.device)  # missing hardware is reported whether needed or not
     instance, file = instance_of(call), None
-    start, tasks = start_rows(call.init, instance.d, instance.K, call.seed), 0
+    start = start_rows(call.init, instance.d, instance.K, call.seed)
     if call.target is not None:
         check_target(instance, call.target)
     if call.out is not None:
@@ -59,10 +59,11 @@ def run_sweep(call: Solve) -> SolveSweep:
         provenance = {"method": call.method, "command": call.command_line}
         replaces = call.force or call.resume
         file = OutFile(call.out, instance, call.seed, provenance, force=replaces)
-    earlier = None
+    numbers: dict[str, int] = {}
     if file is not None and call.resume:
-        earlier, tasks = file.read_start()
-    route = choose_route(call, instance, start if earlier is None else earlier, tasks)
+        earlier, numbers = file.read_start()
+        start = start if earlier is None else earlier
+    route = choose_route(call, instance, start, numbers)
     route.check()
     result = route.solve(deadline, None if file is None else file.save)
     if call.target is not None and result.outcome is not Outcome.INTERRUPTED:
@@ -111,7 +112,9 @@ def instance_of(call: Solve) -> Instance:
     )
 
 
-def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, tasks: int) -> Route:
+def choose_route(
+    call: Solve, instance: Instance, start: np.ndarray | None, numbers: dict[str, int]
+) -> Route:
     """Choose the route to the code.
 
     It is a named construction or stored code, theorem 3.3, the feature model, the best code that
@@ -122,7 +125,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
         call: arguments of `solve`.
         instance: requested code.
         start: the user's start, or the code of an earlier call, shape (K, d).
-        tasks: number of tasks of a search that the earlier call did.
+        numbers: numbers of starts and tasks of the search of the earlier call.
 
     Raises:
         UsageError: no such construction, or no stored code or lines of this size.
@@ -130,6 +133,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     d, K = instance.d, instance.K
     plan = Plan(
         seed=call.seed,
+        earlier=numbers,
         restarts=call.restarts,
         steps=call.steps,
         target_distance=target_distance(instance.problem, call.target),
@@ -152,17 +156,17 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
 
         return FeatureModel(*values, start)
     if instance.is_lines:
-        return _choose_lines(call, values, start, tasks)
+        return _choose_lines(call, values, start)
     if call.construction is not None:
         return Algebra(
             *values, named_construction(call.construction, d, K), call.out, call.plot is not None
         )
     if call.method != "auto" or call.init is not None or instance.restriction is not None:
-        return _search(values, start, tasks)  # only a descent handles these
+        return _search(values, start)  # only a descent handles these
     form = closed_form(d, K)
     if form is not None:
         return Theorem(*values, form)
-    search = _search(values, start, tasks)
+    search = _search(values, start)
     built, stored = constructed(d, K), best_stored(d, K)
     # A code of an earlier call may be better than the known one.
     if stored is not None and (
@@ -177,35 +181,33 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     algebra = Algebra(*values, built, call.out, call.plot is not None)
     invited = call.time_limit is not None or call.target is not None
     if worth_a_search(instance, built, invited=invited) or (
-        start is not None and not streamed(built)
+        start is not None and not built.is_streamed
     ):
         return ImprovementSearch(*values, algebra, search, call.resume)
     return algebra
 
 
 def _choose_lines(
-    call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int
+    call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None
 ) -> Route:
     """Choose the route to lines: a theorem, an antipodal construction, a search, or both."""
     from gnc_cli.search.routes.lines import known_lines_route
 
-    search_only = call.method != "auto" or call.init is not None
+    d, K, search_only = values[0].d, values[0].K, call.method != "auto" or call.init is not None
     known_lines = None if search_only else known_lines_route(*values)
-    if values[0].is_large:
-        if known_lines is None:
-            lines = spelled("problem", "lines")
-            raise UsageError(
-                f"{lines} requires K up to {MAX_DENSE}, as no construction has {values[0].K:,} "
-                f"lines in {values[0].d:,} dimensions; lower {spelled('K')}"
-            )
-        return known_lines
-    search = _search(values, start, tasks)
+    if known_lines is None and values[0].is_large:
+        raise UsageError(
+            f"{spelled('problem', 'lines')} requires K up to {MAX_DENSE}, as no construction of "
+            f"{K:,} lines in {d:,} dimensions fits into memory; lower {spelled('K')}"
+        )
     if known_lines is None:
-        return search
-    return ImprovementSearch(*values, known_lines, search, call.resume)
+        return _search(values, start)
+    if values[0].is_large or 2 * K * d * d > MAX_NUMBERS:
+        return known_lines  # a search has a matrix for each point
+    return ImprovementSearch(*values, known_lines, _search(values, start), call.resume)
 
 
-def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:
+def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None) -> Route:
     check_current_folder()  # torch ends the process where there is none
     if values[0].is_large:
         from gnc_cli.search.routes.search import LargeSearch
@@ -213,4 +215,4 @@ def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, ta
         return LargeSearch(*values, start)
     from gnc_cli.search.routes.search import Search
 
-    return Search(*values, start, tasks=tasks)
+    return Search(*values, start)

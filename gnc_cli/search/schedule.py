@@ -90,6 +90,7 @@ class SearchState:
     tasks: int = 0
     """Number of the next task. It counts those of earlier calls with the same seed."""
     restarts: int = 0
+    """Number of starts. It counts those of earlier calls with the same seed."""
     steps: int = 0
     idle: int = 0
     """Number of tasks since the best value last fell."""
@@ -111,15 +112,15 @@ class SearchState:
     def is_over(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """Return whether the search ends.
 
-        It ends once all tasks are over, the target is met, the best value has not fallen for long,
-        or several independent tasks have found it.
+        It ends once all tasks or starts are over, the target is met, the best value has not fallen
+        for long, or several independent tasks have found it.
         """
         if self.best is not None:
             settled = self.idle >= effort.patience or self.hits >= effort.hits
             on_target = problem.distance(self.best.value) >= target_distance
             if on_target or (settled and self.best.polished):
                 return True
-        return self.tasks >= effort.tasks
+        return self.tasks >= effort.tasks or self.restarts >= effort.starts
 
 
 def search(
@@ -176,7 +177,10 @@ def _tasks(
     state: SearchState,
     symmetry: tuple[str, int] | None,
 ) -> list[Task]:
-    """Return the remaining tasks of the round of the next task."""
+    """Return the remaining tasks of the round of the next task, no more than the starts need.
+
+    The last one has the starts that remain. A task may have fewer than planned, never more.
+    """
     r, first, size = _round(state.tasks)
     size = min(size, effort.tasks - first)
     parents = best_distinct([replace(c, active=None) for c in state.archive])
@@ -217,7 +221,10 @@ def _tasks(
                 source = task.source if parents else "fresh"
                 task = replace(task, source=source, archive=tuple(parents))
         tasks.append(task)
-    return tasks[state.tasks - first :]
+    remaining = effort.starts - state.restarts
+    tasks = tasks[state.tasks - first :][: -(-remaining // effort.batch)]
+    last = min(effort.batch, remaining - (len(tasks) - 1) * effort.batch)
+    return [*tasks[:-1], replace(tasks[-1], effort=replace(effort, batch=last))]
 
 
 def _from_known(task: Task, start: Candidate) -> Task:

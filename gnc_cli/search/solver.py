@@ -21,7 +21,6 @@ from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.descent import step_seconds
 from gnc_cli.search.effort import (
     MAX_UNKNOWNS,
-    UNLIMITED_TASKS,
     Effort,
     is_long,
     plan_effort,
@@ -62,8 +61,8 @@ class SearchSolution(Course):
     """Unit rows, shape (K, d): of lines one row each."""
     polished: bool
     """True if the first-order conditions hold to the digits of a polish."""
-    tasks: int
-    """Number of tasks with this seed, those of earlier calls included."""
+    state: dict[str, int]
+    """Seed, and the numbers of starts and tasks with it, those of earlier calls included."""
 
 
 def solve_code(
@@ -75,19 +74,19 @@ def solve_code(
     init: np.ndarray | None = None,
     origin: str = "",
     device: str = "cpu",
-    save: Callable[[np.ndarray, int], None] | None = None,
+    save: Callable[[np.ndarray, dict[str, int]], None] | None = None,
 ) -> SearchSolution:
     """Search for a Tammes code or a Softmax Code.
 
     Args:
         instance: the size, the problem and its restrictions.
-        plan: the seed, the effort, the target and the number of earlier tasks.
+        plan: the seed, the effort, the target and the numbers of earlier tasks and starts.
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         init: a code (K, d), the first start; the result is never worse.
         origin: of this start: a construction or a stored code; empty for a user's code.
         device: of the descents with torch.
-        save: called after each task with the best code and the number of tasks so far.
+        save: called after each task with the best code and the state of the search so far.
 
     Raises:
         UsageError: the symmetry does not fit (d, K), or `init` does not have it.
@@ -97,10 +96,12 @@ def solve_code(
     problem.device = device
     searching = deadline.reserving(_reserve(problem, deadline))
     effort = plan_effort(problem, plan.restarts, deadline.seconds)
-    if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
+    work = effort.seconds * min(effort.tasks, -(-effort.starts // effort.batch))
+    if min(work, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
 
-    state = SearchState(tasks=plan.earlier_tasks)
+    earlier = plan.earlier.get("starts", 0)
+    state = SearchState(tasks=plan.earlier.get("tasks", 0), restarts=earlier)
     if init is None and instance.separate:
         init = _around_given_rows(instance, plan, problem, effort, searching, pool, state)
     if init is not None and instance.is_lines:
@@ -124,7 +125,7 @@ def solve_code(
     ):
         _report(instance, plan, problem, effort, searching, state)
         if save is not None and state.best is not None:
-            save(_rows(instance, state.best), state.tasks)
+            save(_rows(instance, state.best), _saved(plan, state))
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the end of the first task
         points = problem.starts(np.random.default_rng([plan.seed, 0]), 1)[0]
@@ -160,15 +161,20 @@ def solve_code(
         stationarity=None if order is None else order.stationarity,
         first_order_gain=None if order is None else order.gain,
         second=second,
-        restarts=state.restarts,
+        restarts=state.restarts - earlier,
         batches=state.batches,
         hits=state.hits or None,
         steps=state.steps,
         history=history.reshape(-1, 2),
         weights=_rows(instance, best),
         polished=polished,
-        tasks=state.tasks,
+        state=_saved(plan, state),
     )
+
+
+def _saved(plan: Plan, state: SearchState) -> dict[str, int]:
+    """Return the numbers from which a later call continues."""
+    return {"seed": plan.seed, "starts": state.restarts, "tasks": state.tasks}
 
 
 def _rows(instance: Instance, best: Candidate) -> np.ndarray:
@@ -324,8 +330,7 @@ def _around_given_rows(
         The code (K, d); None if the deadline has left no time.
     """
     instance = replace(instance, problem="tammes")
-    if effort.tasks != UNLIMITED_TASKS:
-        effort = replace(effort, tasks=-(-effort.tasks // 4))
+    effort = replace(effort, tasks=-(-effort.tasks // 4), starts=-(-effort.starts // 4))
     if deadline.seconds is not None:
         deadline = deadline.limited(0.25 * deadline.seconds)
     tammes_state = SearchState()
@@ -358,7 +363,8 @@ def _report(
 ) -> None:
     """Report the progress of a search to the user: in tasks, or in seconds of a time limit.
 
-    The stage is the quantity that the user asked for, with its best known value.
+    Where the user gives the number of starts, progress is in starts. The stage is the quantity that
+    the user asked for, with its best known value.
     """
     if plan.progress is None:
         return
@@ -367,7 +373,9 @@ def _report(
     if best_known is not None:
         stage += f" (best known {best_known.distance if softmax else best_known.max_cosine:.6f})"
     position, total = state.tasks, effort.tasks
-    if total == UNLIMITED_TASKS:
+    if effort.fixed_count:
+        position, total = state.restarts, effort.starts
+    elif deadline.seconds is not None:
         total = int(deadline.seconds or 0)
         position = min(total, int(deadline.elapsed))
     best = np.inf if state.best is None else state.best.value

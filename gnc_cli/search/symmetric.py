@@ -28,7 +28,7 @@ from gnc_cli.search.starts import unit
 
 _STEPS = 500
 """Steps of a descent: at equal time more groups find better codes than longer descents."""
-_MAX_DESCENTS = 400
+MAX_DESCENTS = 400
 """Largest number of descents in a task, which ends soon even where a descent takes no time."""
 _BATCH = 8
 """Number of starts over the orbits of one group."""
@@ -84,14 +84,14 @@ class SymmetricDescents:
         self.restarts = self.steps = 0
         self.ends: list[Candidate] = []
 
-    def run(self, seconds: float, max_descents: int = _MAX_DESCENTS) -> list[Candidate]:
+    def run(self, seconds: float, max_descents: int) -> list[Candidate]:
         """Descend wide or deep, by chance, and return the ends with their estimates, best first.
 
         Args:
             seconds: time of all descents together on one core, roughly; one batch is made at least.
-            max_descents: largest number of descents, rounded up to batches.
+            max_descents: largest number of descents.
         """
-        number = self._batches(seconds, max_descents)
+        number, self.max_descents = self._batches(seconds, max_descents), max_descents
         if self.rng.random() < 0.5:
             for _ in range(number):
                 self._descend(self._draw_union())
@@ -99,18 +99,16 @@ class SymmetricDescents:
             self._deep(number)
         return sorted(self.ends, key=lambda end: end.value)
 
-    def perturb(
-        self, parent: Candidate, seconds: float, max_descents: int = _MAX_DESCENTS
-    ) -> list[Candidate]:
+    def perturb(self, parent: Candidate, seconds: float, max_descents: int) -> list[Candidate]:
         """Descend from perturbations of a code under its group, and return the ends, best first.
 
         Args:
             parent: a code found over orbits; it is made symmetric again.
             seconds: time of all descents together on one core, roughly; one batch is made at least.
-            max_descents: largest number of descents, rounded up to batches.
+            max_descents: largest number of descents.
         """
         assert parent.draw is not None, "it was found over orbits"
-        union = self._union(parent.draw)
+        union, self.max_descents = self._union(parent.draw), max_descents
         if union is not None:
             restricted = Tammes(union.parametrisation)
             code = restricted.symmetric(parent.whole)
@@ -176,8 +174,9 @@ class SymmetricDescents:
     def _descend_from(
         self, union: _Orbits, starts: np.ndarray, decades: tuple[float, float]
     ) -> None:
+        starts = starts[: self.max_descents - self.restarts]
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
-        if self.deadline.expired and self.ends:
+        if not len(starts) or (self.deadline.expired and self.ends):
             return
         ends, steps = descend_batch(
             union.parametrisation, starts, sharpness, self.end, _STEPS, self.deadline

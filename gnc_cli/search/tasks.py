@@ -31,7 +31,7 @@ from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, perturb, resized, shake
-from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
+from gnc_cli.search.symmetric import MAX_DESCENTS, SymmetricDescents, user_orbits
 
 ARCHIVE_SIZE = 10
 """Largest number of candidates in an archive."""
@@ -292,11 +292,8 @@ def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> lis
         ),
         lines=work.task.lines,
     )
-    max_descents = [work.effort.batch] if work.effort.fixed_count else []
-    if parent is None:
-        ends = descents.run(work.effort.seconds, *max_descents)
-    else:
-        ends = descents.perturb(parent, work.effort.seconds, *max_descents)
+    effort = work.effort.seconds, work.effort.batch if work.effort.fixed_count else MAX_DESCENTS
+    ends = descents.run(*effort) if parent is None else descents.perturb(parent, *effort)
     work.restarts += descents.restarts
     work.steps += descents.steps
     return ends
@@ -348,12 +345,13 @@ def _neighbour(work: _Work) -> TaskResult:
         neighbour = Tammes(free(d, other))
         starts = neighbour.starts(rng, work.effort.batch)
         ends = work.descend(neighbour, starts, _FRESH_DECADES, 0.6 * share)
+    restarts = work.restarts  # resized codes are no new starts
     if ends and not work.deadline.expired:
         parents = [end for end in ends[: max(2, work.effort.batch // 4)] for _ in range(2)]
         starts = np.array([resized(rng, parent.whole, K) for parent in parents])
         origins = [parent.origin for parent in parents]
         work.admit(work.descend(work.problem, starts, _NEXT_DECADES, 0.4 * share, origins))
-    return work.result(independent=True)
+    return replace(work.result(independent=True), restarts=restarts)
 
 
 def _hop(work: _Work) -> TaskResult:

@@ -12,7 +12,7 @@ from torch import nn
 from gnc_cli import measure, measure_model, measure_series
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.reference import _hull_distance, random_gnc2
-from gnc_cli.collapse.result import NO_SPREAD
+from gnc_cli.collapse.result import NO_SPREAD, ClassCounts
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.gnc2 import gnc2
 from tests.collapse.conftest import put
@@ -155,3 +155,12 @@ def test_equal_measurements_are_equal(lone: dict[str, np.ndarray]) -> None:
     assert measure(**how) == measure(**how)
     assert measure(**how) != measure(**{**how, "seed": 1, "weights": -lone["weights"]})
     assert measure_series(**lone, prefix_dims=[3]) == measure_series(**lone, prefix_dims=[3])
+
+
+def test_classes_are_present_by_their_samples() -> None:
+    """Not by rows of the weights, with samples or without any."""
+    W = np.eye(12, 16)
+    counts = measure(features=W[[0, 0, 5]], labels=[0, 0, 5], weights=W).classes
+    assert counts == ClassCounts(2, 10, 1, 2, 1, (1, 2, 3, 4, 6, 7, 8, 9, 10, 11))
+    alone = measure(weights=W).classes
+    assert alone == ClassCounts(0, 12, None, None, None, tuple(range(10)))

@@ -115,3 +115,23 @@ def test_classic_metrics_of_many_classes_wait_to_be_asked_for(
     for asked in ("none", "classic"):
         found = measure(**relu, variants=asked)
         assert all((getattr(found, key) is None) == (asked == "none") for key in CLASSIC)
+
+
+def test_every_row_of_a_series_decides_on_the_forms(
+    relu: dict[str, np.ndarray], series: MeasureSeries
+) -> None:
+    """One form for a column: the centred one if any row needs it, with the number of those."""
+    few, rng = measure(**relu), np.random.default_rng(0)
+    directions = np.concatenate([np.eye(16), -np.eye(16)])
+    labels = np.repeat(np.arange(32), 40)
+    features = directions[labels] + 0.1 * rng.standard_normal((1280, 16))
+    many = measure(features=features, labels=labels, weights=directions)
+    assert not many.centring_reason
+    for rows in ((few, many), (many, few)):
+        mixed = replace(series, rows=rows)
+        assert mixed.forms == few.forms == {"gnc1": "gnc1_centred", "gnc3": "gnc3_centred"}
+        assert mixed.centring_reason.startswith("GNC1, as K = 10 <= d (1 of 2 rows); GNC3, as")
+        assert mixed.centring_reason.endswith("length 0.1 (1 of 2 rows)")
+    alone = replace(series, rows=(few, few))
+    assert alone.centring_reason == few.centring_reason
+    assert replace(series, rows=(many,)).forms == {"gnc1": "gnc1", "gnc3": "gnc3"}

@@ -354,6 +354,9 @@ def test_what_else_is_refused() -> None:
         metrics.compute()
     with pytest.raises(UsageError, match=r"cannot join \(2, 3"):
         metrics.merge(GNCMetrics(2, 4))
+    for add in (metrics.merge, lambda other: metrics.merge_state([other])):
+        with pytest.raises(ValueError, match="cannot join itself"):
+            add(metrics)
     with pytest.raises(UsageError, match="at least 2"):
         GNCMetrics(1, 3)
     with pytest.raises(UsageError, match="variants 'most' is not one of"):

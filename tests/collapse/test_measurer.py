@@ -74,6 +74,18 @@ def test_features_that_are_none(data: dict[str, np.ndarray], ood: np.ndarray, wo
         measure(**data, ood=ood)
 
 
+def test_a_classifier_is_no_features_unless_its_key_says_so(
+    tmp_path: Path, data: dict[str, np.ndarray]
+) -> None:
+    file = save(tmp_path / "a.h5", data)
+    head = put(tmp_path / "head.npz", {"fc.weight": OTHER})
+    with pytest.raises(DataError, match=r"called features; name one, as .*head.npz:KEY, of 'fc.w"):
+        measure(file, ood=head)
+    with pytest.raises(DataError, match="called features"):
+        measure(features=head, labels=file)
+    assert measure(file, ood=f"{head}:fc.weight").variants.neco.ood_samples == len(OTHER)
+
+
 @pytest.mark.parametrize(
     "how",
     [{"ood": OTHER}, {"variants": "classic"}, {"labels_are": "one-based"}],

@@ -152,7 +152,7 @@ def test_any_names_by_key(tmp_path: Path, suffix: str) -> None:
     assert "no dataset 'nothing'" in message and "'l4' (12, 3) float32" in message
     assert "'who' (12,) int64" in message
     for role in ("features", "weights"):
-        assert f"--{role} {path}:KEY" in refusal(**{role: path})
+        assert f"name one, as {path}:KEY" in refusal(**{role: path})
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,8 @@ def test_a_tie_says_which_digits_are_few(tmp_path: Path) -> None:
 
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
     for K, name in (
-        (13, "best known for d = 3, K = 13"),
-        (19, "best known for d = 3, K = 19, rattlers aside"),
+        (13, "best known code for d = 3, K = 13"),
+        (19, "best known code for d = 3, K = 19, rattlers aside"),
     ):
         ((_, W),) = stored_codes(3, K)
         row = only(compare(turned(W, rng)))
@@ -162,12 +162,12 @@ def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     ("d", "K", "plain", "other", "polynomial", "orbits"),
     [
-        (3, 15, "best known", "threefold", "13x^5 - x^4 + 6x^3 + 2x^2 - 3x - 1", (15, 5)),
-        (4, 12, "found by gnc", "two-orbits", "4x - 1", (1, 2)),
+        (3, 15, "best known code", "threefold", "13x^5 - x^4 + 6x^3 + 2x^2 - 3x - 1", (15, 5)),
+        (4, 12, "code found by gnc", "two-orbits", "4x - 1", (1, 2)),
         (
             4,
             16,
-            "found by gnc",
+            "code found by gnc",
             "sixfold",
             "256x^10 + 1024x^9 + 256x^8 - 1152x^7 + 160x^6 + 176x^5 - 144x^4 + 36x^3 + 37x^2 "
             "- 6x - 3",

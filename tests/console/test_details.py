@@ -14,8 +14,9 @@ from gnc_cli.collapse.view import view as measured
 from gnc_cli.comparison.view import view as compared
 from gnc_cli.console.details import details, format_value
 from gnc_cli.console.table import Table, facts
+from gnc_cli.keys import find_schemas, gate_keys
 from gnc_cli.limits.view import view as bounded
-from gnc_cli.records import HIGHER, LABEL, LOWER, Bracket, flatten, plain, rows_of
+from gnc_cli.records import HIGHER, LABEL, LOWER, Bracket, flatten, plain, results, rows_of
 from gnc_cli.search.view import view as solved
 from gnc_cli.training.view import view as trained
 from tests.comparison.samples import built
@@ -24,27 +25,25 @@ from tests.console.test_tables import OURS, _set
 from tests.limits.questions import result
 from tests.training.made_runs import run
 
-Case = tuple[Callable[[Any, bool], list[Table]], Callable[[], Any], str, set[str]]
+Case = tuple[Callable[[Any, bool], list[Table]], Callable[[], Any], set[str]]
 
 CASES: dict[str, Case] = {
-    "solve": (solved, lambda: code(best_known=OURS), "", {"min_angle_deg", "d", "K"}),
-    "solve --tau": (solved, lambda: ufm(0.1), "", {"min_angle_deg", "d", "K", "tau", "gnc2"}),
-    "measure": (measured, _set, "", {"N", "d", "K"}),
+    "solve": (solved, lambda: code(best_known=OURS), {"min_angle_deg", "d", "K"}),
+    "solve --tau": (solved, lambda: ufm(0.1), {"min_angle_deg", "d", "K", "tau", "gnc2"}),
+    "measure": (measured, _set, {"N", "d", "K"}),
     "bounds": (
         bounded,
         lambda: result("pair"),
-        "best.0.",
-        {f"best.0.{key}" for key in ("d", "K", "lower", "upper")},
+        {"d", "K", "lower", "upper"},
     ),
     "compare": (
         compared,
         lambda: compare(built("icosahedron")),
-        "",
         {"table", "counts", "min_angle_deg", "d", "K"},
     ),
-    "train": (trained, run, "", {"d", "K", "epochs", "epoch", "step"}),
+    "train": (trained, run, {"d", "K", "epochs", "epoch", "step"}),
 }
-"""View, result, the beginning of its keys, and the values that stand in titles and remarks."""
+"""View, result, and the values that stand in titles and remarks."""
 
 
 def keys_of(tables: list[Table]) -> list[str]:
@@ -58,17 +57,18 @@ def keys_of(tables: list[Table]) -> list[str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_number_is_shown_once(name: str) -> None:
-    view, ask, prefix, titles = CASES[name]
+    view, ask, titles = CASES[name]
     asked = ask()
     shown = keys_of(view(asked, True))
     assert len(shown) == len({*shown})
-    body = plain(asked.best[0]) if prefix else rows_of(asked.to_json())[0]
+    body = plain(asked.best[0]) if name == "bounds" else rows_of(asked.to_json())[0]
+    gated = {"properties": gate_keys(results(asked.command))}
+    assert all(find_schemas(gated, key) for key in shown)  # a printed key is that of a gate
     aside = ("schema", "seconds", "history", "policy", "recipe", "data", "best.", "seed")
     for key, value in flatten(body, lists=False).items():
-        full = prefix + key
         if isinstance(value, (int, float)) and not key.startswith(aside):
-            parents = {full, *(full[:at] for at, letter in enumerate(full) if letter == ".")}
-            assert parents & {*shown, *titles}, full
+            parents = {key, *(key[:at] for at, letter in enumerate(key) if letter == ".")}
+            assert parents & {*shown, *titles}, key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,12 +86,12 @@ class _Record:
 
 def test_what_a_field_becomes() -> None:
     record = _Record("a", 2 / 3, 2 / 3, Bracket(1 / 3, 2 / 3), ("x", "y"), {"low": 0.5})
-    table = facts("", [("bad", "0.7", "", "r.bad")], verbose=True)
-    assert details(record, [table], prefix="r.").rows == [
-        ("r.good", "0.666666666", "The first sentence, of words"),
-        ("r.bracket", "0.333333333 to 0.666666667", "A bracket"),
-        ("r.words", "x, y", ""),
-        ("r.many", "low 0.5", ""),
+    table = facts("", [("bad", "0.7", "", "bad")], verbose=True)
+    assert details(record, [table]).rows == [
+        ("good", "0.666666666", "The first sentence, of words"),
+        ("bracket", "0.333333333 to 0.666666667", "A bracket"),
+        ("words", "x, y", ""),
+        ("many", "low 0.5", ""),
     ]
 
 

@@ -179,7 +179,7 @@ def test_a_verbose_table_leaves_no_narrow_strip(name: str) -> None:
             bounded,
             lambda: result("pair"),
             "one-vs-rest distance, margin, uses, largest CosFace m, smallest scale, build it:",
-            "best.0.exact, best.0.best_known.source, solved-code, three-point",
+            "exact, best_known.source, solved-code, three-point",
         ),
         (
             bounded,

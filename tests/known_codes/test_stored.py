@@ -40,7 +40,7 @@ def test_the_atlas_holds_the_codes_of_its_rows() -> None:
         entry = numerical_codes().find(d, K)
         assert entry is not None and rows.shape == (K, d) and rows.dtype.kind == "i"
         ((name, unit),) = stored_codes(d, K)
-        assert name == f"found by gnc for d = {d}, K = {K}"
+        assert name == f"code found by gnc for d = {d}, K = {K}"
         # Where a code is not polished, its distance is more than 1 - the largest cosine.
         assert -2e-12 <= max_cosine(unit) - entry.max_cosine < 1e-4
 

@@ -233,7 +233,7 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
     solved = numerical_codes().find(d, K)
     if solved is not None:
         least = float(1 - solved.exact)
-        assert name == f"found by gnc for d = {d}, K = {K}"
+        assert name == f"code found by gnc for d = {d}, K = {K}"
         assert f"--d {d} --K {K} " in str(solved.command)
         rho = certify_code(W, tolerance=1e-9).rho_one_vs_rest
         # A Softmax Code by the bisector theorem, if it is the best of its size and polished.
@@ -241,7 +241,7 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
         assert least <= rho.lower + 1e-12 and rho.upper <= least + slack
         assert least == pytest.approx(1.0 - gram.max(), abs=1e-9)
         return
-    assert entry is not None and name == f"best known for d = {d}, K = {K}"
+    assert entry is not None and name == f"best known code for d = {d}, K = {K}"
     assert gram.max() == pytest.approx(entry.max_cosine, abs=1e-13)
     touching = gram > gram.max() - 1e-9
     assert np.count_nonzero(touching) // 2 == entry.contacts

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli import bounds
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.limits.certificate import verify
@@ -244,6 +245,17 @@ def test_compare_writes_it_and_bounds_checks_it(gnc: Run, tmp_path: Path) -> Non
     assert run.exit_code == 0
     for part in ("a code ", "d = 3, K = 12", "is a local optimum", "so rho*", ">= 0.5527864"):
         assert part in run.stdout
+    # The folder has two claims, and both are checked.
+    run = gnc("bounds", "--verify", folder, "-v", "--min", "lower=0.5527")
+    assert run.exit_code == 0 and "is a local optimum" in run.stdout
+    result = bounds(verify=folder)
+    assert result.certificate.kind == "code" and result.local_optimum.kind == "local-optimum"
+    assert (result.certificate.status, result.local_optimum.status) == ("proved", "proved")
+    file = folder / "local-optimum.json"
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps(document | {"radius": "1/" + "9" * 20}))
+    run = gnc("bounds", "--verify", folder)
+    assert run.exit_code == 5 and "local-optimum.json (the radius does not suit" in run.stderr
     random = tmp_path / "r.npy"
     np.save(random, normalise(np.random.default_rng(0).standard_normal((9, 3))))
     row = json.loads(gnc("compare", random, "--export", tmp_path / "y", "--json").stdout)["rows"][0]

@@ -258,15 +258,22 @@ def test_same_run_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_resume_begins_with_the_next_start(tmp_path: Path) -> None:
     file, options = tmp_path / "code.h5", {"problem": "tammes", "out": tmp_path / "code.h5"}
     first = quick(3, 15, restarts=64, **options)  # one task
-    assert read_code(file).state == {"seed": 0, "starts": 1}
+    assert read_code(file).state == {"seed": 0, "starts": 64, "tasks": 1}
     again = quick(3, 15, restarts=3 * 64, resume=True, **options)
     assert again.restarts == 2 * 64 and again.max_cosine <= first.max_cosine
-    assert read_code(file).state == {"seed": 0, "starts": 3}
+    assert read_code(file).state == {"seed": 0, "starts": 3 * 64, "tasks": 3}
     done = quick(3, 15, restarts=3 * 64, resume=True, **options)
     assert done.restarts == 0 and done.max_cosine == pytest.approx(again.max_cosine, abs=1e-13)
     other = quick(3, 15, restarts=64, seed=1, resume=True, **options)
     assert other.restarts == 64 and other.max_cosine <= again.max_cosine + 1e-13
-    assert read_code(file).state == {"seed": 1, "starts": 1}
+    assert read_code(file).state == {"seed": 1, "starts": 64, "tasks": 1}
+
+
+def test_restarts_counts_starts_after_a_call_with_fewer(tmp_path: Path) -> None:
+    """Of two calls with few starts in one batch each, the second one searches too."""
+    options: dict[str, Any] = {"method": "descent", "out": tmp_path / "code.h5"}
+    assert quick(3, 15, restarts=4, **options).restarts == 4
+    assert quick(3, 15, restarts=64, resume=True, **options).restarts == 60
 
 
 def test_a_search_is_saved_before_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,12 +284,12 @@ def test_a_search_is_saved_before_its_end(tmp_path: Path, monkeypatch: pytest.Mo
     file.write_bytes(b"an earlier file")
 
     def killed(stage: str, done: int, total: int, best: float) -> None:
-        if done == 2:
+        if done == 2 * 64:
             raise KeyError
 
     with pytest.raises(KeyError):
         solve(3, 15, **options, out=file, force=True, progress=killed)  # type: ignore[arg-type]
-    assert read_code(file).state == {"seed": 0, "starts": 1}
+    assert read_code(file).state == {"seed": 0, "starts": 64, "tasks": 1}
     assert compare(file).rows[0].d == 3
     again = solve(3, 15, **options, out=file, resume=True)  # type: ignore[arg-type]
     assert again.restarts == 2 * 64

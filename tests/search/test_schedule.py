@@ -9,7 +9,7 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import schedule
-from gnc_cli.search.effort import UNLIMITED_TASKS, Effort, plan_effort
+from gnc_cli.search.effort import UNLIMITED_COUNT, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import SearchState, search
@@ -20,6 +20,7 @@ EFFORT = Effort(
     tasks=4,
     batch=4,
     steps=40,
+    starts=UNLIMITED_COUNT,
     fixed_count=True,
     polishes=2,
     shakes=2,
@@ -121,8 +122,8 @@ def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
     assert plan.polishes or plan.shakes or problem.coordinates > 5000
     asked = plan_effort(problem, restarts=100)
     assert asked.steps == plan.steps and asked.fixed_count and not plan.fixed_count
-    assert 100 <= asked.tasks * asked.batch < 100 + asked.batch
-    assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED_TASKS
+    assert asked.starts == 100 and asked.tasks == UNLIMITED_COUNT
+    assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED_COUNT
 
 
 def known(problem: Problem, code: np.ndarray) -> SearchState:
@@ -160,7 +161,7 @@ def test_half_of_the_hops_start_from_a_known_code(rng: np.random.Generator) -> N
     problem, code = Tammes(free(6, 40)), random_points(rng, 40, 6)
     state = replace(known(problem, code), tasks=15)
     state.archive = [Candidate(0.9, random_points(rng, 40, 6), stationarity=0.0)]
-    effort = replace(EFFORT, tasks=UNLIMITED_TASKS, fixed_count=False)
+    effort = replace(EFFORT, tasks=UNLIMITED_COUNT, fixed_count=False)
     tasks = schedule._tasks(problem, effort, 3, state, None)
     learning = [task for task in tasks if task.source in schedule._ARCHIVE_WEIGHTS]
     ours = [task for task in learning if task.max_value < np.inf]

@@ -85,7 +85,7 @@ def test_progress_beside_given_rows_names_the_distance_of_the_best_known_code() 
 def test_antipodal_codes() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
     done = found("tammes", 3, 14, symmetry=("antipodal", 2), restarts=256)
-    assert done.tasks >= 4
+    assert done.state["tasks"] >= 4
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
 
@@ -116,7 +116,7 @@ def test_a_search_cut_short_is_polished_and_kept(limit: float) -> None:
     first = solve_code(
         instance, Plan(restarts=8), Deadline(limit, clock=lambda: next(ticks)), Pool()
     )
-    assert first.outcome is Outcome.TIME_LIMIT and first.tasks <= 1
+    assert first.outcome is Outcome.TIME_LIMIT and first.state["tasks"] <= 1
     assert first.stationarity is not None and first.stationarity < 1e-9
 
 
@@ -139,9 +139,9 @@ def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
     """No start is left: what comes back is what was there, with symmetry and stationarity."""
     instance, plan = Instance(d=3, K=14, **how), Plan(seed=2, restarts=64)
     first = solve_code(instance, plan, Deadline(), Pool())
-    plan = replace(plan, earlier_tasks=first.tasks)
+    plan = replace(plan, earlier=first.state)
     kept = solve_code(instance, plan, Deadline(), Pool(), init=first.weights)
-    assert (kept.tasks, kept.restarts) == (first.tasks, 0)
+    assert (kept.state, kept.restarts) == (first.state, 0)
     before, after = (one_vs_rest(each.weights).upper.min() for each in (first, kept))
     assert after >= before - 1e-12
     assert kept.stationarity is not None and kept.stationarity < 1e-9
@@ -149,8 +149,22 @@ def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
         assert np.array_equal(kept.weights[1::2], -kept.weights[::2])
     plan = replace(plan, restarts=128)
     more = solve_code(instance, plan, Deadline(), Pool(), init=first.weights)
-    assert more.tasks == 2 * first.tasks and more.restarts > 0
+    assert more.restarts == 64 and more.state["starts"] == 128
     assert one_vs_rest(more.weights).upper.min() >= before - 1e-12
+
+
+@HOW
+@pytest.mark.parametrize("restarts", [1, 3, 65, 200])
+def test_the_number_of_starts_is_the_users_after_a_resume_as_well(
+    how: dict[str, Any], restarts: int
+) -> None:
+    """Not a number of batches, nor one that is rounded up to them."""
+    instance, plan = Instance(d=3, K=14, **how), Plan(restarts=restarts)
+    first = solve_code(instance, plan, Deadline(), Pool())
+    assert first.restarts == first.state["starts"] == restarts
+    plan = replace(plan, restarts=restarts + 70, earlier=first.state)
+    more = solve_code(instance, plan, Deadline(), Pool(), init=first.weights)
+    assert more.restarts == 70 and more.state["starts"] == restarts + 70
 
 
 def test_a_code_without_the_symmetry_asked_for_is_refused() -> None:

@@ -15,7 +15,7 @@ def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[C
     scale = typical_scale(d, K)
     rng, deadline = np.random.default_rng(seed), deadline or Deadline()
     return SymmetricDescents(rng, d, K, scale, 1e4 / scale, 1e-9, deadline).run(
-        9.0, max_descents=12
+        9.0, max_descents=16
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.effort import Effort
+from gnc_cli.search.effort import UNLIMITED_COUNT, Effort
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Tammes
 from gnc_cli.search.tasks import ARCHIVE_SIZE, SOURCES, Task, TaskResult, perform
@@ -14,6 +14,7 @@ EFFORT = Effort(
     tasks=10,
     batch=4,
     steps=60,
+    starts=UNLIMITED_COUNT,
     fixed_count=True,
     polishes=2,
     shakes=3,
@@ -51,6 +52,11 @@ def test_candidates_are_codes_with_true_values(source: str) -> None:
             assert candidate.value == pytest.approx(top, abs=1e-12)
         else:  # an estimate of where the basin leads
             assert candidate.value <= top + 1e-9
+
+
+@EVERY
+def test_a_task_has_no_more_starts_than_its_batch(source: str) -> None:
+    assert all(result(source, seed=seed).restarts <= EFFORT.batch for seed in range(1, 5))
 
 
 @EVERY

@@ -19,7 +19,7 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import Certificate, certify_code
-from gnc_cli.constructions.construction import CodeRows, Construction, Cosine
+from gnc_cli.constructions.construction import MAX_NUMBERS, CodeRows, Construction, Cosine
 from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
 from gnc_cli.constructions.registry import families, single_codes
 from gnc_cli.errors import UsageError
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 _MAX_BRACKETED_CLASSES = 200
 """Largest K of a theorem whose classes get a bracket each; beyond, one serves all of them."""
-_MAX_NUMBERS = 1 << 26
-"""Largest K d of a code whose rows are kept in memory: 512 MB."""
 _SAMPLE_NUMBERS = 1 << 18
 """Numbers of the sample that is compressed to predict the size of a file."""
 _MAX_BRACKET_WORK = 1e7
@@ -153,16 +151,16 @@ class Algebra(Route):
     @cached_property
     def weights(self) -> Any:
         """Rows in memory, shape (K, d); of codes too large to hold, those of the construction."""
-        return self.rows if streamed(self.construction) else np.asarray(self.rows)
+        return self.rows if self.construction.is_streamed else np.asarray(self.rows)
 
     def check(self) -> None:
         """Refuse what does not fit; rows that are streamed need the disk, not the memory."""
-        if not streamed(self.construction):
+        if not self.construction.is_streamed:
             super().check()
             return
         if self.plots:
             raise UsageError(
-                f"{spelled('plot')} requires the rows in memory, K d up to {_MAX_NUMBERS}; drop it"
+                f"{spelled('plot')} requires the rows in memory, K d up to {MAX_NUMBERS}; drop it"
             )
         if self.out is not None:
             from gnc_cli.io.codefile import check_stream_target
@@ -332,11 +330,6 @@ def list_constructions() -> ConstructionList:
         for f in families()
     ]
     return ConstructionList(time.monotonic() - started, __version__, tuple(rows))
-
-
-def streamed(construction: Construction) -> bool:
-    """Return whether a code is too large to hold: its rows are made block by block."""
-    return construction.K * construction.d > _MAX_NUMBERS
 
 
 def worth_a_search(instance: Instance, construction: Construction, *, invited: bool) -> bool:

@@ -10,7 +10,6 @@ from gnc_cli.limits.lines import closed_coherence, line_construction
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.instance import Instance, Machine, Plan
 from gnc_cli.search.result import Course, Outcome, SolveResult
-from gnc_cli.search.routes.construction import streamed
 from gnc_cli.search.routes.route import Route, Save
 
 
@@ -43,7 +42,7 @@ def known_lines_route(instance: Instance, plan: Plan, machine: Machine) -> Known
         origin = f"closed form: {name}"
         return KnownLines(instance, plan, machine, rows, origin, Outcome.CLOSED_FORM)
     code = line_construction(d, K)
-    if code is None or streamed(code):
+    if code is None or code.is_streamed:
         return None
     rows = np.zeros((K, d))
     rows[:, : code.d] = one_per_line(np.asarray(code.build(), dtype=np.float64))[:K]

@@ -29,7 +29,7 @@ _PAIR_FIELDS = [
 
 Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, int] | None]]], None]
 """Function that saves the best code so far where a save is due. Its argument makes the code, shape
-(K, d), with its seed and number of tasks."""
+(K, d), with the numbers of its search: seed, starts and tasks."""
 
 
 @dataclass(frozen=True)

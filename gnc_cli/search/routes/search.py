@@ -44,8 +44,6 @@ class Search(Route):
     """First start, shape (K, d): the user's, a known code, or the code of an earlier call."""
     origin: str = ""
     """Origin of a known code; empty for others."""
-    tasks: int = 0
-    """Number of tasks that earlier calls have done with this seed."""
 
     def start_from(self, code: SolveResult) -> Route:
         """Return this search, with a code as its start unless its start is better."""
@@ -58,13 +56,15 @@ class Search(Route):
 
     @property
     def memory(self) -> float:
-        """Largest memory, in bytes: a batch of descents with pairs, and a polish, per process."""
+        """Largest memory, in bytes: per process a batch of descents with pairs, and a polish."""
         r = self.instance
         rows = (2 if r.separate or r.is_lines else 1) * r.K
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
         workers = self.machine.processes
         process = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
+        if r.is_lines or r.symmetry is not None:
+            process += 12.0 * rows * r.d**2  # a matrix of the group for each point
         return max(super().memory, workers * process + (workers - 1) * _PROCESS_BYTES)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
@@ -76,9 +76,9 @@ class Search(Route):
             # A code that attains the proved bound ends the search.
             target_distance = proved_upper_end(d, K, instance.quantity) - _PROOF_TOLERANCE
 
-        def save_best(weights: np.ndarray, tasks: int) -> None:
+        def save_best(weights: np.ndarray, state: dict[str, int]) -> None:
             if save is not None:
-                save(lambda: (weights, {"seed": self.plan.seed, "starts": tasks}))
+                save(lambda: (weights, state))
 
         quick = K <= _MAX_QUICK_POINTS and K * d <= _MAX_QUICK_NUMBERS
         # This process alone feeds a GPU.
@@ -86,7 +86,7 @@ class Search(Route):
         with machine.limited_threads(K**2 * d), pool:
             solution = solve_code(
                 instance,
-                replace(self.plan, target_distance=target_distance, earlier_tasks=self.tasks),
+                replace(self.plan, target_distance=target_distance),
                 deadline,
                 pool,
                 init=self.start,
@@ -113,7 +113,7 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": {"seed": self.plan.seed, "starts": solution.tasks}},
+            extras={**result.extras, "state": solution.state},
         )
 
 

@@ -22,7 +22,6 @@ from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes.table import NUMERICAL_DATE
 from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import Outcome, SolveResult
-from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
     ImprovementSearch,
     StoredCode,
@@ -171,7 +170,7 @@ def test_the_better_code_wins() -> None:
 
 def test_large_codes_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = solved(64, 5000)
-    monkeypatch.setattr(module, "_MAX_NUMBERS", 1000)
+    monkeypatch.setattr("gnc_cli.constructions.construction.MAX_NUMBERS", 1000)
     streamed = solved(64, 5000, out=tmp_path / "code.h5")
     assert not isinstance(streamed.weights, np.ndarray)
     assert streamed.rho_one_vs_rest == whole.rho_one_vs_rest

@@ -11,10 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli import compare, schemas, solve, solve_sweep
+from gnc_cli import bounds, compare, schemas, solve, solve_sweep
+from gnc_cli.comparison import plot as compared
 from gnc_cli.errors import UsageError
 from gnc_cli.io.codefile import read_code
+from gnc_cli.search import plot
+from gnc_cli.search.request import Solve
 from gnc_cli.search.result import Outcome, SolveResult
+from gnc_cli.search.routes.construction import Algebra
+from gnc_cli.search.routes.lines import KnownLines
+from gnc_cli.search.run import choose_route, instance_of
 from tests.problems import random_rotation
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -109,10 +115,24 @@ def test_a_file_of_lines_says_so_and_compare_judges_it_by_coherence(tmp_path: Pa
 
 
 def test_lines_are_described_as_their_antipodal_points(tmp_path: Path) -> None:
-    (row,) = compare(lines(5, 10), describe=True, digits=20, export=tmp_path).rows
+    result = compare(lines(5, 10), describe=True, digits=20, export=tmp_path)
+    assert str(result).count(" of 20 points, two on each line\n") == 2  # description and digits
+    (row,) = result.rows
     assert row.digits.polynomial.text == "3x - 1" and row.digits.polynomial.proved
     assert row.description.symmetry.order == "1440"
     assert row.contacts == 45 and len(np.loadtxt(tmp_path / "coordinates.txt")) == 20
+
+
+def test_a_table_of_lines_is_headed_by_their_quantity(tmp_path: Path) -> None:
+    result = lines(5, 10)
+    np.savetxt(tmp_path / "points.txt", np.eye(3))
+    several = compare([result, result]), compare([result, tmp_path / "points.txt"])
+    heads = [next(line for line in str(s).splitlines() if "  best known" in line) for s in several]
+    assert "coherence" in heads[0] and "max_cosine" not in heads[0]
+    assert "max_cosine     coherence" in heads[1]
+    row = compare(result).rows[0]
+    for _, facts in (plot._heading(result), compared._heading(row)):
+        assert "coherence 0.33333" in facts and "both points of each line" in facts
 
 
 def test_a_worse_file_is_sent_back_to_lines(tmp_path: Path) -> None:
@@ -137,6 +157,20 @@ def test_what_lines_exclude(option: dict) -> None:
 def test_too_many_lines_are_refused_before_a_search() -> None:
     with pytest.raises(UsageError, match="K up to"):
         solve(4, 5000, problem="lines")
+
+
+@pytest.mark.parametrize(
+    ("d", "K"), [(64, 2080), (256, 30_000), (1024, 2000), (1024, 500_000), (4096, 8_000_000)]
+)
+def test_the_command_that_bounds_names_runs(d: int, K: int) -> None:
+    """Constructions too large to hold are built as points, and matrices of a search fit."""
+    rows = bounds(d, K, quantity="lines").rows
+    _, _, *words = next(row.how for row in rows if row.name == "construction").split()
+    options = dict(zip((w.removeprefix("--") for w in words[::2]), words[1::2], strict=True))
+    call = Solve(**{k: int(v) if v.isdigit() else v for k, v in options.items()})
+    route = choose_route(call, instance_of(call), None, {})
+    route.check()
+    assert (K, d) == (2080, 64) or isinstance(route, (KnownLines, Algebra))
 
 
 @pytest.mark.parametrize(("d", "K", "pairs"), [(3, 2, 1), (3, 3, 3), (4, 4, 6), (3, 6, 15)])
