@@ -185,8 +185,11 @@ def _heading(result: SolveResult) -> tuple[str, str]:
         title += f", \N{GREEK SMALL LETTER TAU} = {result.ufm.tau:g}"
     rho = result.rho_one_vs_rest
     if result.coherence is not None:
-        angle = f"minimal angle {result.min_angle_deg:.5f}\N{DEGREE SIGN}"
-        return title, f"coherence {result.coherence:.9f}     {angle}"
+        facts = (
+            f"coherence {result.coherence:.9f}     minimal angle {result.min_angle_deg:.5f}"
+            f"\N{DEGREE SIGN}     drawn as {count(2 * result.K)} antipodal points"
+        )
+        return title, facts
     if rho is None:
         return title, result.verdict or ""
     if rho.width <= _MIN_SPREAD:
