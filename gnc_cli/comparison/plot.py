@@ -158,7 +158,7 @@ def _list_figure(result: CompareResult) -> Any:
             vmin=dims[0],
             vmax=dims[-1],
             marker=marker,
-            label=name,
+            label=name if kind_rows or not rows else None,
         )
     if len(dims) > 1:
         figure.colorbar(marks, ax=ax, label="d", format="{x:,.0f}")

@@ -436,18 +436,17 @@ def _answer(
     """Return the interval of each K or d, then the best bounds; if verbose, all bounds."""
     noun = "lines" if result.quantity is Quantity.LINES else "points"
     if isinstance(answer, DimensionAnswer):
-        key, fixed, heading, title = "dimension", "K", "d", "Dimensions for"
+        key, fixed, heading = "dimension", "K", "d"
         heads = "a code exists from d", "no code exists below d"
     else:
-        key, fixed, heading, title = "classes", "d", "K", f"Numbers of {noun} with"
+        key, fixed, heading = "classes", "d", "K"
         heads = "a code exists up to K", "no code exists from K"
-    title = f"{title} {result.requirement}"
     single = len(answer.best) == 1  # none after an early interruption
     best = [(points(getattr(b, fixed)), *ends(b)) for b in answer.best if not single]
     sentences = [
         Styled(best_text(b, result.requirement, noun), "bold") for b in answer.best if single
     ]
-    headline = Table(title, (fixed, *heads), best, sentences)
+    headline = Table(result.title[0].upper() + result.title[1:], (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     keyed = [(f"{key}.rows.{place}", row) for place, row in enumerate(rows) if row_words(row)]
     keyed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))

@@ -145,6 +145,13 @@ def test_the_list_of_one_dimension_names_it() -> None:
         assert ("codes of d = 3" in figure.artists[0].get_text()) is named
 
 
+def test_the_legend_of_the_list_names_the_kinds_that_are_drawn() -> None:
+    proved = [row for row in LISTED if row.proven]
+    for rows, kinds in ((LISTED, 2), (proved, 1)):
+        legend = _list_figure(result(Mode.LIST, *rows)).axes[0].get_legend()
+        assert len(legend.get_texts()) == kinds
+
+
 def test_a_plot_of_gaps_names_each_status_as_the_table_does() -> None:
     (legend,) = _gap_figure(RESULTS["arrays"]).legends
     names = {text.get_text().replace(" ", "_") for text in legend.get_texts()}
