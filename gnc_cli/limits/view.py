@@ -155,8 +155,8 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         has_room = best.scale is None and not is_cosine
         lines, notes = _facts(result), _hints(len(rows), code, has_room=has_room)
     else:
-        lines, notes = _classifier(result, verbose), _matrix(valid, code)
-        lines += _not_proved(result)
+        lines = [*_classifier(result, verbose), *_not_proved(result)]
+        notes = _matrix(valid, code.margin if best.status == "exists" else math.inf)
     table = facts("", lines + _exported(result), () if verbose else notes, verbose=verbose)
     if not verbose:
         return [headline, table]
@@ -292,19 +292,19 @@ def _least_dimension(margins: LargestMargins) -> tuple[str, str]:
     return f"{necessary} to {sufficient}", f"{sufficient} is enough for this margin"
 
 
-def _matrix(bounds: Sequence[BoundRow], code: BoundRow) -> list[Cell]:
+def _matrix(bounds: Sequence[BoundRow], least: float) -> list[Cell]:
     """Return the command that writes the matrix of the best code that gnc can build.
 
     Args:
         bounds: proved bounds whose hypotheses hold, the best first.
-        code: the best code that exists.
+        least: margin from which on the command says no margin.
     """
     built = next((row for row in bounds if row.exists and row.how), None)
     if built is None:
         return [
             Styled("gnc cannot build such a matrix; -v shows every bound and its source", "dim")
         ]
-    worse = "" if built.margin >= code.margin else f" (margin {rounded(built.margin, False, 4)})"
+    worse = "" if built.margin >= least else f" (margin {rounded(built.margin, False, 4)})"
     command = f" {built.how} --out head.safetensors"
     return [(Styled(f"build it{worse}:", "bold"), command)]
 

@@ -89,6 +89,8 @@ def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
     ]
     text = words(bounds(10, 100, max_cosine=0.4))
     assert "largest CosFace m 0.6691 to 0.7166 solved-code, three-point; sources: -v" in text
+    text = words(bounds(10, 100, margin=0.9))
+    assert "no code exists" in text and "build it (margin 0.6691): gnc solve" in text
     text = words(bounds(2, 3, margin=1.9))
     assert "uses 127 % of what 2 dimensions allow" in text
     assert "least d none no d allows this margin" in text
