@@ -292,19 +292,19 @@ def _least_dimension(margins: LargestMargins) -> tuple[str, str]:
     return f"{necessary} to {sufficient}", f"{sufficient} is enough for this margin"
 
 
-def _matrix(bounds: Sequence[BoundRow], least: float) -> list[Cell]:
+def _matrix(bounds: Sequence[BoundRow], threshold: float) -> list[Cell]:
     """Return the command that writes the matrix of the best code that gnc can build.
 
     Args:
         bounds: proved bounds whose hypotheses hold, the best first.
-        least: margin from which on the command says no margin.
+        threshold: smallest margin of a code that needs no remark.
     """
     built = next((row for row in bounds if row.exists and row.how), None)
     if built is None:
         return [
             Styled("gnc cannot build such a matrix; -v shows every bound and its source", "dim")
         ]
-    worse = "" if built.margin >= least else f" (margin {rounded(built.margin, False, 4)})"
+    worse = "" if built.margin >= threshold else f" (margin {rounded(built.margin, False, 4)})"
     command = f" {built.how} --out head.safetensors"
     return [(Styled(f"build it{worse}:", "bold"), command)]
 
