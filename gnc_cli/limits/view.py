@@ -274,7 +274,7 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
             f"{key}.arcface_rad",
         ),
         ("smallest scale", scale, adacos, f"{key}.scale"),
-        ("", sufficient, "is enough if the weights have just this margin", "best.0.scale"),
+        ("", sufficient, "for weights of just this margin", "best.0.scale"),
         ("least d", *_least_dimension(margins), f"{key}.sufficient"),
     ]
     return [line for line in lines if line[1]]
