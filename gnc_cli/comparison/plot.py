@@ -25,8 +25,8 @@ from gnc_cli.parameters import is_page
 _FLOOR = 1e-13
 """Smallest gap that is drawn: smaller ones are rounding, of the table or of the code."""
 _MARKS = {
-    ComparisonStatus.MATCHES: (BLUE, "o", "ties"),
-    ComparisonStatus.WORSE: (ORANGE, "v", "missed"),
+    ComparisonStatus.MATCHES: (BLUE, "o", "matches"),
+    ComparisonStatus.WORSE: (ORANGE, "v", "worse"),
     ComparisonStatus.IMPROVES: (GREEN, "^", "improves"),
     ComparisonStatus.NO_ENTRY: (GREY, "x", "no entry"),
     None: (GREY, "x", "not compared"),
@@ -108,7 +108,7 @@ def _gap_figure(result: CompareResult) -> Any:
     by_file = all(row.file for row in rows)
     dims = [None] if by_file else sorted({row.d for row in rows})
     height = 2.4 + 0.3 * len(rows) if by_file else 2.0 + 1.6 * len(dims)
-    title = "Largest cosines compared with the best known ones"
+    title = "Gaps to the best known codes"
     facts = f"{verdicts}     table of {result.table.date}"
     figure = new_figure(9.5, height, title, facts)
     axes = figure.subplots(len(dims), sharex=True, sharey=True, squeeze=False).flat
@@ -119,7 +119,7 @@ def _gap_figure(result: CompareResult) -> Any:
             ax.scatter(x, y, color=colour, marker=marker, zorder=3)
         ax.set_title(f"d = {d}" if d else "")
         ax.grid()
-    label = f"distance from best known, at least {_FLOOR:g}"
+    label = f"gap to the best known code, drawn at {_FLOOR:g} if smaller"
     if by_file:
         names = [in_plot(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
         ax.set_yticks(range(len(rows)), names)
@@ -143,10 +143,12 @@ def _gap(row: CompareRow) -> float:
 def _list_figure(result: CompareResult) -> Any:
     """Plot the largest cosines of the table against K, one colour per d."""
     rows = result.rows
-    facts = f"{count(len(rows))} codes     table of {result.table.date}"
-    figure = new_figure(10.0, 6.4, "Best known spherical codes", facts)
-    ax = figure.add_subplot()
     dims = sorted({row.d for row in rows}) or [2]
+    size = f"{count(len(rows))} codes{f' of d = {dims[0]}' if rows and len(dims) == 1 else ''}"
+    figure = new_figure(
+        10.0, 6.4, "Best known spherical codes", f"{size}     table of {result.table.date}"
+    )
+    ax = figure.add_subplot()
     for proven, marker, name in ((True, "o", "proved optimal"), (False, "+", "best known")):
         kind_rows = [row for row in rows if bool(row.proven) is proven]
         marks = ax.scatter(
@@ -157,7 +159,7 @@ def _list_figure(result: CompareResult) -> Any:
             vmin=dims[0],
             vmax=dims[-1],
             marker=marker,
-            label=name,
+            label=name if kind_rows or not rows else None,
         )
     if len(dims) > 1:
         figure.colorbar(marks, ax=ax, label="d", format="{x:,.0f}")

@@ -118,7 +118,7 @@ def verdicts(result: CompareResult, options: dict[str, Any]) -> list[GateVerdict
         worst = max(rows, key=lambda row: -2.0 if row.gap is None else row.gap)
         detail = f"{'no' if worst.gap is None else f'{worst.gap:.3g}'} gap at {_place(worst)}"
     if len(rows) > 1:
-        detail += f"; {len(worse)} of {len(rows)} rows worse"
+        detail += f"; {len(worse)} of {len(rows)} rows above it"
     if status is not Status.PASSED or tolerance != TOLERANCE or options.get("report"):
         gates.append(GateVerdict(f"--tolerance {tolerance:g}", status, detail))
     for row in rows:

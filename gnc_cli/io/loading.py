@@ -60,7 +60,7 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
     zero = np.flatnonzero(~matrix.any(axis=1))
     if zero.size:
         raise DataError(
-            f"{location} has {zero.size} zero row(s), the first is row {zero[0]}; "
+            f"{location} has {zero.size} zero row(s), the first is row {zero[0]}, counted from 0; "
             "a point on the sphere needs a direction: remove or repair these rows"
         )
     return matrix
@@ -343,8 +343,8 @@ def require_finite(array: np.ndarray, location: str) -> None:
     axes = zip(("row", "column"), wrong[0], strict=False)
     raise DataError(
         f"{location} has {len(wrong)} value(s) that are not finite, the first is "
-        f"{array[tuple(wrong[0])]} at {', '.join(f'{axis} {i}' for axis, i in axes)}; remove or "
-        "repair these rows"
+        f"{array[tuple(wrong[0])]} at {', '.join(f'{axis} {i}' for axis, i in axes)}, counted from "
+        "0; remove or repair these rows"
     )
 
 

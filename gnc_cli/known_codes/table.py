@@ -47,8 +47,8 @@ _LAYOUT = "d,N,cosine"
 _SMALL_DIMENSIONS, _SMALL_K = range(4, 9), 32
 """Dimensions, and largest K, of public tables of small codes, which we could not read."""
 _REDISCOVERED = (
-    "rediscovered by gnc, as tables of small codes cover this size: Cohn "
-    "(hdl.handle.net/1721.1/142661) and Sloane"
+    "rediscovered by gnc, not compared: the tables of small codes by Cohn "
+    "(hdl.handle.net/1721.1/142661) and Sloane have this size"
 )
 _UNCOMPARED = "found by gnc, not compared with a published value"
 _CREDITS = {(13, 60): "Granto 2026, one more point by gnc"}

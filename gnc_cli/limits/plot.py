@@ -17,6 +17,7 @@ from gnc_cli.limits.result import (
     BestBounds,
     BoundRow,
     BoundsResult,
+    ClassesBest,
     DimensionAnswer,
     DimensionBest,
     rank,
@@ -105,7 +106,9 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
         ax.plot(end, index, "o" if end == value else ">", color=colour, clip_on=False)
     ends = _ends(best)
     low, high = np.nan_to_num(ends[::-1] if exists_upwards else ends, nan=stop)
-    if high > low * (1.0 + 1e-12):
+    if high > low * (1.0 + 1e-12) and not (
+        isinstance(best, ClassesBest) and best.excluded == (best.guaranteed or -1) + 1
+    ):
         ax.axvspan(low, high, color=GREY, alpha=0.16, lw=0, label="open")
     ax.set_yticks(range(len(rows)), [f"{row.name}   {_text(row)}" for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)

@@ -381,7 +381,8 @@ class BoundsResult(Result):
         if self.dimension is not None:
             return f"dimensions for {self.requirement}"
         if self.classes is not None:
-            return f"numbers of points with {self.requirement}"
+            noun = "lines" if self.quantity is Quantity.LINES else "points"
+            return f"numbers of {noun} with {self.requirement}"
         pairs = f"{len(self.best)} pairs of d and K"
         if len(self.best) == 1:
             pairs = f"d = {count(self.best[0].d)}, K = {points(self.best[0].K)}"

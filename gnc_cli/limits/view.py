@@ -52,7 +52,7 @@ _SENTENCES = {
         "no dimension is excluded",
     ),
     ClassesBest: (
-        "up to K = {low} points a {code} exists",
+        "up to K = {low} {noun} a {code} exists",
         "gnc knows no K with a {code}",
         "from K = {high} on none exists",
         "gnc excludes no K",
@@ -111,7 +111,7 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
     lines = [
         (
             subject if answer.status == "proved" else f"it claims that {subject}",
-            f"d = {answer.d}, K = {points(answer.K)}",
+            f"d = {answer.d}, K {'>=' if is_bound else '='} {points(answer.K)}",
             answer.kind,
             "K",
         )
@@ -163,8 +163,8 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         has_room = best.scale is None and not is_cosine
         lines, notes = _facts(result), _hints(len(rows), code, has_room=has_room)
     else:
-        lines, notes = _classifier(result, verbose), _matrix(valid, code)
-        lines += _not_proved(result)
+        lines = [*_classifier(result, verbose), *_not_proved(result)]
+        notes = _matrix(valid, code.margin if best.status == "exists" else math.inf)
     table = facts("", lines + _exported(result), () if verbose else notes, verbose=verbose)
     if not verbose:
         return [headline, table]
@@ -281,7 +281,7 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
             f"{key}.arcface_rad",
         ),
         ("smallest scale", scale, adacos, f"{key}.scale"),
-        ("", sufficient, "is enough at the requested margin", "scale"),
+        ("", sufficient, "for weights of just this margin", "scale"),
         ("least d", *_least_dimension(margins), f"{key}.sufficient"),
     ]
     return [line for line in lines if line[1]]
@@ -299,19 +299,19 @@ def _least_dimension(margins: LargestMargins) -> tuple[str, str]:
     return f"{necessary} to {sufficient}", f"{sufficient} is enough for this margin"
 
 
-def _matrix(bounds: Sequence[BoundRow], code: BoundRow) -> list[Cell]:
+def _matrix(bounds: Sequence[BoundRow], threshold: float) -> list[Cell]:
     """Return the command that writes the matrix of the best code that gnc can build.
 
     Args:
         bounds: proved bounds whose hypotheses hold, the best first.
-        code: the best code that exists.
+        threshold: smallest margin of a code that needs no remark.
     """
     built = next((row for row in bounds if row.exists and row.how), None)
     if built is None:
         return [
             Styled("gnc cannot build such a matrix; -v shows every bound and its source", "dim")
         ]
-    worse = "" if built.margin >= code.margin else f" (margin {rounded(built.margin, False, 4)})"
+    worse = "" if built.margin >= threshold else f" (margin {rounded(built.margin, False, 4)})"
     command = f" {built.how} --out head.safetensors"
     return [(Styled(f"build it{worse}:", "bold"), command)]
 
@@ -344,7 +344,10 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
     is_cosine = result.quantity.is_cosine
     brief = result.target is not None and not verbose
     digits = 12 if verbose else 5 if brief and not is_cosine else 8
-    title = f"Bounds   {result.quantity.noun} of the best code, {result.title}"
+    title = (
+        f"Bounds   {result.quantity.noun} of the best "
+        f"{'lines' if result.quantity is Quantity.LINES else 'code'}, {result.title}"
+    )
     heads = (
         "d",
         "K",
@@ -438,17 +441,19 @@ def _answer(
     result: BoundsResult, answer: DimensionAnswer | ClassesAnswer, verbose: bool
 ) -> list[Table]:
     """Return the interval of each K or d, then the best bounds; if verbose, all bounds."""
+    noun = "lines" if result.quantity is Quantity.LINES else "points"
     if isinstance(answer, DimensionAnswer):
-        fixed, heading, title = "K", "d", "Dimensions for"
+        fixed, heading = "K", "d"
         heads = "a code exists from d", "no code exists below d"
     else:
-        fixed, heading, title = "d", "K", "Numbers of points with"
+        fixed, heading = "d", "K"
         heads = "a code exists up to K", "no code exists from K"
-    title = f"{title} {result.requirement}"
     single = len(answer.best) == 1  # none after an early interruption
     best = [(points(getattr(b, fixed)), *ends(b)) for b in answer.best if not single]
-    sentences = [Styled(best_text(b, result.requirement), "bold") for b in answer.best if single]
-    headline = Table(title, (fixed, *heads), best, sentences)
+    sentences = [
+        Styled(best_text(b, result.requirement, noun), "bold") for b in answer.best if single
+    ]
+    headline = Table(result.title[0].upper() + result.title[1:], (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     rows = sorted(
         filter(row_words, rows), key=lambda row: (getattr(row, fixed), not row.exists, rank(row))
@@ -486,7 +491,7 @@ def _best_rows(
     return proved[True], lines
 
 
-def best_text(best: DimensionBest | ClassesBest, requirement: str) -> str:
+def best_text(best: DimensionBest | ClassesBest, requirement: str, noun: str = "points") -> str:
     """Return the interval of a best row as a sentence.
 
     >>> best_text(DimensionBest(1000000, 8, 8), "margin 0.1")
@@ -499,17 +504,16 @@ def best_text(best: DimensionBest | ClassesBest, requirement: str) -> str:
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
         excluded = best.log10_excluded is not None
     else:
-        code = f"code of K = {points(best.K)} points with {requirement}"
+        code = f"code of K = {points(best.K)} {noun} with {requirement}"
         if best.necessary is None or best.necessary > LARGEST_D:
             limit = "" if best.necessary is None else " up to 10^6"
             return f"no {code} exists in any dimension{limit}"
         closed = best.sufficient == best.necessary
         excluded = best.necessary > 2
-    sentence = unknown if low == _UNKNOWN else exists
-    rest = not_beyond if excluded else unlimited
+    sides = unknown if low == _UNKNOWN else exists, not_beyond if excluded else unlimited
     has_gap = excluded and not closed and low != _UNKNOWN
-    remark = "; between them gnc does not decide" if has_gap else ""
-    return f"{sentence.format(low=low, code=code)}; {rest.format(high=high)}{remark}"
+    text = "; ".join(sides).format(low=low, high=high, noun=noun, code=code)
+    return text + "; between them gnc does not decide" * has_gap
 
 
 def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:

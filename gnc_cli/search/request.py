@@ -261,9 +261,14 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     ufm, size = call.problem == "ufm", (call.d, call.K)
     lines = call.problem == "lines"
     if call.construction is not None and (
-        unused := [*["problem"] * (ufm or lines), *call.changed_arguments("search")]
+        unused := ", ".join(
+            [
+                *[spelled("problem", call.problem)] * (ufm or lines),
+                *map(spelled, call.changed_arguments("search")),
+            ]
+        )
     ):
-        yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
+        yield excludes("construction", unused, f"drop {unused}")
     if call.construction in (None, STORED_CODE) and None in size:
         missing = [spelled(name) for name in ("d", "K") if getattr(call, name) is None]
         example = f"{spelled('d', 3)} and {spelled('K', 24)}"

@@ -195,7 +195,8 @@ def test_a_classifier_of_finite_numbers_is_needed(head: dict[str, np.ndarray]) -
     spoilt = head["bias"].copy()
     spoilt[3] = np.nan
     with pytest.raises(
-        DataError, match="bias has 1 value.s. that are not finite, the first is nan at row 3"
+        DataError,
+        match="bias has 1 value.s. that are not finite, the first is nan at row 3, counted from 0",
     ):
         measure(weights=head["weights"], bias=spoilt, reach=True)
 

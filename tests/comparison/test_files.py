@@ -155,6 +155,14 @@ def test_points_per_line(tmp_path: Path) -> None:
             read_published(tmp_path / name, 4)
 
 
+def test_a_bad_row_is_named_by_its_number_from_0(tmp_path: Path) -> None:
+    for row, words in ((0.0, "zero row"), (np.nan, "not finite")):
+        points = np.where(np.arange(4)[:, None] == 2, row, CODE)
+        np.savetxt(tmp_path / "a.txt", points)
+        with pytest.raises(DataError, match=rf"{words}.* row 2\b.*, counted from 0;"):
+            read_published(tmp_path / "a.txt")
+
+
 @pytest.mark.parametrize("data", [b"", b"#\n", b"1\n2\nx\n", b"\xff\n", b"1\n2 3\n"])
 def test_damaged_text_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "pack.3.1.txt").write_bytes(data)

@@ -11,6 +11,7 @@ from PIL import Image
 
 from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.comparison.codes import ComparedCode
+from gnc_cli.comparison.plot import _gap_figure, _list_figure
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
@@ -136,3 +137,22 @@ def test_every_comparison_has_a_plot(tmp_path: Path, name: str) -> None:
         shades = np.asarray(image.convert("L"))
     assert 0.001 < (shades < 160).mean() < 0.6
     assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_the_list_of_one_dimension_names_it() -> None:
+    for rows, named in ((LISTED[:3], True), (LISTED, False), ([], False)):
+        figure = _list_figure(result(Mode.LIST, *rows))
+        assert ("codes of d = 3" in figure.artists[0].get_text()) is named
+
+
+def test_the_legend_of_the_list_names_the_kinds_that_are_drawn() -> None:
+    proved = [row for row in LISTED if row.proven]
+    for rows, kinds in ((LISTED, 2), (proved, 1)):
+        legend = _list_figure(result(Mode.LIST, *rows)).axes[0].get_legend()
+        assert len(legend.get_texts()) == kinds
+
+
+def test_a_plot_of_gaps_names_each_status_as_the_table_does() -> None:
+    (legend,) = _gap_figure(RESULTS["arrays"]).legends
+    names = {text.get_text().replace(" ", "_") for text in legend.get_texts()}
+    assert names == {row.status.value for row in ARRAYS if row.status}

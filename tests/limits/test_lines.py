@@ -158,6 +158,9 @@ def test_welch_is_strict_where_no_equiangular_frame_exists() -> None:
 def test_numbers_of_lines_and_dimensions_of_a_coherence() -> None:
     answer = bounds(7, quantity="lines", max_cosine=0.34).classes
     assert answer is not None and (answer.guaranteed, answer.excluded) == (28, 29)
+    text = str(bounds(7, quantity="lines", max_cosine=0.34))
+    assert "Numbers of lines with" in text and "up to K = 28 lines" in " ".join(text.split())
+    assert "of the best lines, 2 pairs" in str(bounds(7, (28, 29), quantity="lines"))
     needed = bounds(K=28, quantity="lines", max_cosine=0.34).dimension
     assert needed is not None and (needed.sufficient, needed.necessary) == (7, 7)
     result = bounds(7, 30, quantity="lines", max_cosine=0.34)

@@ -70,11 +70,19 @@ def test_bars_end_at_their_values_which_are_rounded_to_the_safe_side(name: str) 
         slip = (exact - shown) * (1 if row.exists else -1)
         assert -exact * Decimal("2e-15") <= slip <= exact * Decimal("1e-5")
     best = result(name).best[0]
-    spans = [p for p in ax.patches if p.get_label() == "open"]
+    spans = _open(name)
     assert len(spans) == (not best.exact)
     for span in spans:
         ends = span.get_x(), span.get_x() + span.get_width()
         assert ends == pytest.approx(best.distances, rel=1e-14)
+
+
+def _open(name: str) -> list[Any]:
+    return [p for p in axes(name).patches if p.get_label() == "open"]
+
+
+def test_nothing_is_open_between_neighbouring_numbers_of_points() -> None:
+    assert not _open("classes of one more") and len(_open("classes")) == 1
 
 
 def test_dimensions_and_numbers_of_points_in_words() -> None:

@@ -82,13 +82,15 @@ def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
         "largest CosFace m  0.6691 to 0.7166    solved-code, three-point; sources: -v",
         "largest ArcFace m  1.233 to 1.284 rad  70.6 to 73.6 degrees if theta + m <= pi",
         "smallest scale     s = 6.724 to 10.16  for probability 0.9; AdaCos: 6.498",
-        "                   s = 11.33           is enough at the requested margin",
+        "                   s = 11.33           for weights of just this margin",
         "least d            8 to 9              9 is enough for this margin",
         "",
         "build it: gnc solve --d 10 --K 100 --construction known --out head.safetensors",
     ]
     text = words(bounds(10, 100, max_cosine=0.4))
     assert "largest CosFace m 0.6691 to 0.7166 solved-code, three-point; sources: -v" in text
+    text = words(bounds(10, 100, margin=0.9))
+    assert "no code exists" in text and "build it (margin 0.6691): gnc solve" in text
     text = words(bounds(2, 3, margin=1.9))
     assert "uses 127 % of what 2 dimensions allow" in text
     assert "least d none no d allows this margin" in text

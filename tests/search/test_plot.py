@@ -137,6 +137,11 @@ def test_a_code_stands_beside_the_best_known_one_and_the_bound() -> None:
         assert [line.get_label() for line in ax.lines[1:]] == lines
 
 
+def test_a_plot_of_lines_says_that_both_points_of_each_are_drawn() -> None:
+    figure = code_figure(solve(4, 12, problem="lines"))
+    assert "both points of each line" in figure.artists[0].get_text()
+
+
 def test_distances_are_drawn_where_they_differ() -> None:
     assert {"One-vs-rest distances", "Objective during the search"} <= {*panels(RESULTS["full"])}
     assert "One-vs-rest distances" not in panels(RESULTS["no brackets"])

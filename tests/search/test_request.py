@@ -36,6 +36,11 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
         UsageError,
         "fixed excludes problem='ufm'",
     ),
+    (
+        {"problem": "lines", "construction": "snub-cube"},
+        UsageError,
+        "construction excludes problem='lines'; drop problem='lines'",
+    ),
     ({"resume": True}, UsageError, "add out='code.h5'"),
     ({"steps": 60}, UsageError, "steps requires K > 2896 or problem='ufm'; set the effort"),
     ({"symmetry": "antipodal:3"}, UsageError, "'antipodal:3'"),
