@@ -258,8 +258,8 @@ def _label_rows(
 def _explain_unknown(key: str, names: Sequence[str]) -> str:
     """Explain that a key does not exist, with similar keys if there are any."""
     text = key.lower()
-    similar = difflib.get_close_matches(key, names, n=3)
-    similar += [n for n in names if "." not in n and text in n.lower() and n not in similar]
+    similar = [name for name in names if "." not in name and text in name.lower()]
+    similar += [n for n in difflib.get_close_matches(key, names, n=3) if n not in similar]
     problem = f"the result has no key {key!r}"
     if similar:
         return f"{problem}; did you mean {' or '.join(similar[:3])}?"
@@ -351,7 +351,7 @@ def _key_and_number(
 ) -> tuple[str, float]:
     """Read a key of the result and a number after `=`; only a change may end in `%`."""
     key, equals, value = (part.strip() for part in text.partition("="))
-    if not equals or not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", key, re.ASCII):
+    if not equals or not re.fullmatch(r"[A-Za-z_][\w -]*(\.\w[\w -]*)*", key, re.ASCII):
         raise UsageError(f"{option} {text!r} is not {form}; write {option} {example}")
     try:
         return key, number(value.removesuffix("%" if option == "--allow" else ""), minimum=minimum)

@@ -76,7 +76,7 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
     assert re.search(r"^GNC3 centred ", run.stdout, re.M)
     assert not re.search(r"^GNC[13]  ", run.stdout, re.M)
     assert (
-        "centred: GNC1, as K = 10 <= d; GNC3, as the class means have a mean of squared length 0.1"
+        "centred: GNC1, as K = 10 <= d; GNC3, as the mean of the class means has squared length 0.1"
         in run.stdout
     )
     for key in ("gnc1", "gnc3"):  # both forms with -v
