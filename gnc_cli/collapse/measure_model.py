@@ -275,7 +275,8 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
         parts = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else other
         raise DataError(
             "a batch must be (inputs, labels), or a dictionary with 'labels' or 'label'; got "
-            f"{list(batch) if isinstance(batch, Mapping) else parts}: give batch_to=lambda batch: (INPUTS, LABELS)"
+            f"{list(batch) if isinstance(batch, Mapping) else parts}: "
+            "give batch_to=lambda batch: (INPUTS, LABELS)"
         )
     refused = None
     for way in ways:
