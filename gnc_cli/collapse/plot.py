@@ -270,6 +270,7 @@ def series_figure(result: MeasureSeries) -> Any:
         if keys[0] in _SHARES:
             ax.set(ylim=(0.0, 1.04), ylabel="share of samples")
         ax.set_xlabel("" if axis == "row" else axis)
+        ax.locator_params(axis="x", integer=True, min_n_ticks=1)
         if ticks:
             positions = range(0, len(ticks), -(-len(ticks) // _MAX_NAMES))
             slanted = {} if axis == "d" else {"rotation": 30, "ha": "right"}

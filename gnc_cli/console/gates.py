@@ -257,13 +257,10 @@ def _label_rows(
 
 def _explain_unknown(key: str, names: Sequence[str]) -> str:
     """Explain that a key does not exist, with similar keys if there are any."""
-    text = key.lower()
-    similar = [name for name in names if "." not in name and text in name.lower()]
+    similar = [name for name in names if "." not in name and key.lower() in name.lower()]
     similar += [n for n in difflib.get_close_matches(key, names, n=3) if n not in similar]
-    problem = f"the result has no key {key!r}"
-    if similar:
-        return f"{problem}; did you mean {' or '.join(similar[:3])}?"
-    return f"{problem}; docs/reference/json.md lists all"
+    suggestion = f"did you mean {' or '.join(similar[:3])}?" if similar else ""
+    return f"the result has no key {key!r}; {suggestion or 'docs/reference/json.md lists all'}"
 
 
 def exit_code(result: Result, verdicts: Sequence[GateVerdict]) -> ExitCode:

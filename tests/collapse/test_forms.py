@@ -29,6 +29,8 @@ def test_what_is_shown_is_the_true_value_or_called_noise(name: str) -> None:
     said = " ".join(found.warnings)
     assert ("gnc1 and gnc1_centred are dominated by noise" in said) == (name in NOISE)
     assert ("gnc1 is dominated by noise" in said) == (K <= d)
+    for text in (str(found), found._repr_html_()):  # what Python and a notebook show
+        assert ("warning: gnc1 and gnc1_centred are dominated" in text) == (name in NOISE)
     for key, centred in (("gnc1", False), ("gnc1_centred", True)):
         true, value = exact(W, spread, centred), getattr(found, key)
         if name in NOISE or (K <= d and not centred):
