@@ -172,7 +172,7 @@ class Gates:
             if not options.allow:
                 raise UsageError(
                     f"--baseline {options.baseline} requires at least one --allow, "
-                    "such as --allow rho_one_vs_rest=1%"
+                    "such as --allow max_cosine=1%"
                 )
             baseline = Baseline.read(options.baseline)
             gates += [_allowance(text, baseline) for text in options.allow]
