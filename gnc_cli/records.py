@@ -13,6 +13,7 @@ from typing import Any, ClassVar, get_args, get_type_hints
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import import_extra
+from gnc_cli.escaping import in_html
 from gnc_cli.plain import plain
 
 VIEWS: dict[str, Callable[[], Any]] = {}
@@ -91,13 +92,14 @@ class Result:
         return f"{type(self).__name__}({', '.join([*parts, *rows])})"
 
     def __str__(self) -> str:
-        """Return the text that the command prints."""
-        return "\n".join(filter(None, map(str, self._tables()))).rstrip()
+        """Return the text that the command prints: tables, and messages such as warnings."""
+        tables = filter(None, map(str, self._tables()))
+        return "\n\n".join(["\n".join(tables).rstrip(), *self.messages])
 
     def _repr_html_(self) -> str:
-        """Return the result for a notebook: the tables of the command, and a hint at `to_json`."""
-        tables = "".join(table.html() for table in self._tables())
-        return f"{tables}<p><code>.to_json()</code> has every value</p>"
+        """Return the result for a notebook: tables, messages, and a hint at `to_json`."""
+        parts = [t.html() for t in self._tables()] + [f"<p>{in_html(m)}</p>" for m in self.messages]
+        return f"{''.join(parts)}<p><code>.to_json()</code> has every value</p>"
 
     def _tables(self) -> Any:
         return VIEWS[self.command]().view(self, False)

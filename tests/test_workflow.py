@@ -24,7 +24,7 @@ def load_model(checkpoint):
     head.weight.data = torch.load(checkpoint)
     return torch.nn.Sequential(OrderedDict(head=head))
 
-def validation_loader():
+def training_loader():
     simplex = torch.tensor([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     noise = torch.randn(4, 5, 3, generator=torch.Generator().manual_seed(0))
     for k in range(4):

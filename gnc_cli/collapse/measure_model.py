@@ -271,11 +271,12 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
         labels = batch[label]
         ways = [batch] * (label == "labels") + [others, *(others[name] for name in names[:1])]
     else:
-        parts = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
-        parts = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else parts
+        other = f"{type(batch).__name__} (a loader of one batch is [(inputs, labels)])"
+        parts = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else other
         raise DataError(
             "a batch must be (inputs, labels), or a dictionary with 'labels' or 'label'; got "
-            f"{parts}: give batch_to=lambda batch: (INPUTS, LABELS)"
+            f"{list(batch) if isinstance(batch, Mapping) else parts}: "
+            "give batch_to=lambda batch: (INPUTS, LABELS)"
         )
     refused = None
     for way in ways:

@@ -158,7 +158,7 @@ def set_figure(result: MeasureResult) -> Any:
     if len(lower):
         levels = [(rho.lower, "GNC2", ORANGE)]
         if (reference := result.gnc2_reference) is not None:
-            levels.append((reference.value, _reference_word(reference), GREEN))
+            levels.append((reference.value, f"GNC2, {_reference_word(reference)}", GREEN))
         draw_distances(distances, lower, upper, np.zeros(len(lower), dtype=bool), levels)
         if len(lower) < len(result.per_class):
             distances.set_xlabel(f"classes, sorted ({count(len(lower))} of {count(result.K)})")
@@ -184,7 +184,7 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
             names[line] += f" – {_name(c.nearest, c.nearest_name)}, {c.nearest_cosine:.3f}"
     ax.set_yticks(lines, names)
     ax.set(
-        title="Worst classes – nearest class, cosine of the two",
+        title="Worst classes: class – nearest class, cosine",
         xlabel="one-vs-rest distance",
         xlim=open_limits(ends),
         ylim=(len(worst) - 0.5, -0.5),
@@ -270,6 +270,7 @@ def series_figure(result: MeasureSeries) -> Any:
         if keys[0] in _SHARES:
             ax.set(ylim=(0.0, 1.04), ylabel="share of samples")
         ax.set_xlabel("" if axis == "row" else axis)
+        ax.locator_params(axis="x", integer=True, min_n_ticks=1)
         if ticks:
             positions = range(0, len(ticks), -(-len(ticks) // _MAX_NAMES))
             slanted = {} if axis == "d" else {"rotation": 30, "ha": "right"}

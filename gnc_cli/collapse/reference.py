@@ -63,8 +63,8 @@ def gnc2_reference(
         DataError: the code has fewer points or more dimensions.
 
     Example:
-        >>> gnc2_reference(512, 1000).value, gnc2_reference(512, 1000).kind
-        (1.0, 'theorem')
+        >>> gnc2_reference(512, 1000).value, gnc2_reference(512, 1000).source
+        (1.0, 'theorem 3.3 (arXiv 2310.05351)')
     """
     if reference is None:
         code = best(d, K, checked_table(table))
@@ -149,7 +149,11 @@ def _hull_distance(g: np.ndarray) -> float:
 def _code_reference(code: BestKnown) -> Gnc2Reference:
     size = f"({code.d}, {code.K})"
     if code.kind == "theorem":
-        name, source, version = code.source, code.source.partition(": ")[0], None
+        name, source, version = (
+            code.source,
+            f"{code.source.partition(': ')[0]} (arXiv 2310.05351)",
+            None,
+        )
     elif code.kind == "construction":
         name = code.source.removeprefix("construction: ")
         source, version = "1 - max_cosine of a construction", f"gnc {__version__}"

@@ -541,7 +541,7 @@ class MeasureResult(_Centred, Result):
         centre_gnc3 = self.gnc3_centred is not None and squared > _MAX_MEAN_SQUARED
         return {
             "gnc1": f"K = {present} <= d" if centre_gnc1 else "",
-            "gnc3": f"the class means have a mean of squared length {squared:.2g}"
+            "gnc3": f"the mean of the class means has squared length {squared:.2g}"
             if centre_gnc3
             else "",
         }

@@ -225,7 +225,10 @@ class _Finder:
                     )
                 paths = {piece.path for pieces in self.option_pieces.values() for piece in pieces}
                 if not roles and path not in paths:
-                    raise DataError(f"{path!r} is not used: options name the rest; leave it out")
+                    raise DataError(
+                        f"{path!r} is not used: leave it out, or name what to read from it, such "
+                        f"as {spelled('weights', path)}"
+                    )
                 pieces = _pieces(catalogue, roles, file)
                 notes = _left_out(catalogue, roles, groups, self.option_pieces)
                 sources.append(self._source(catalogue, label, snapshot, [pieces], notes))

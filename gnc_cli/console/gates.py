@@ -172,7 +172,7 @@ class Gates:
             if not options.allow:
                 raise UsageError(
                     f"--baseline {options.baseline} requires at least one --allow, "
-                    "such as --allow rho_one_vs_rest=1%"
+                    "such as --allow max_cosine=1%"
                 )
             baseline = Baseline.read(options.baseline)
             gates += [_allowance(text, baseline) for text in options.allow]
@@ -257,13 +257,10 @@ def _label_rows(
 
 def _explain_unknown(key: str, names: Sequence[str]) -> str:
     """Explain that a key does not exist, with similar keys if there are any."""
-    text = key.lower()
-    similar = difflib.get_close_matches(key, names, n=3)
-    similar += [n for n in names if "." not in n and text in n.lower() and n not in similar]
-    problem = f"the result has no key {key!r}"
-    if similar:
-        return f"{problem}; did you mean {' or '.join(similar[:3])}?"
-    return f"{problem}; docs/reference/json.md lists all"
+    similar = [name for name in names if "." not in name and key.lower() in name.lower()]
+    similar += [n for n in difflib.get_close_matches(key, names, n=3) if n not in similar]
+    suggestion = f"did you mean {' or '.join(similar[:3])}?" if similar else ""
+    return f"the result has no key {key!r}; {suggestion or 'docs/reference/json.md lists all'}"
 
 
 def exit_code(result: Result, verdicts: Sequence[GateVerdict]) -> ExitCode:
@@ -351,7 +348,7 @@ def _key_and_number(
 ) -> tuple[str, float]:
     """Read a key of the result and a number after `=`; only a change may end in `%`."""
     key, equals, value = (part.strip() for part in text.partition("="))
-    if not equals or not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", key, re.ASCII):
+    if not equals or not re.fullmatch(r"[A-Za-z_][\w -]*(\.\w[\w -]*)*", key, re.ASCII):
         raise UsageError(f"{option} {text!r} is not {form}; write {option} {example}")
     try:
         return key, number(value.removesuffix("%" if option == "--allow" else ""), minimum=minimum)

@@ -58,7 +58,7 @@ class Gnc2Quantiles:
     q0_5: Bracket
     """The distance that half of the classes fall below."""
     classes: int
-    """Number of classes over which the quantiles above 0 are."""
+    """Number of classes that the quantiles other than q0 are taken from."""
     seed: int | None
     """Seed of the sample of classes; None if all classes were bracketed."""
 

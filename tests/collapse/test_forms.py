@@ -29,6 +29,8 @@ def test_what_is_shown_is_the_true_value_or_called_noise(name: str) -> None:
     said = " ".join(found.warnings)
     assert ("gnc1 and gnc1_centred are dominated by noise" in said) == (name in NOISE)
     assert ("gnc1 is dominated by noise" in said) == (K <= d)
+    for text in (str(found), found._repr_html_()):  # what Python and a notebook show
+        assert ("warning: gnc1 and gnc1_centred are dominated" in text) == (name in NOISE)
     for key, centred in (("gnc1", False), ("gnc1_centred", True)):
         true, value = exact(W, spread, centred), getattr(found, key)
         if name in NOISE or (K <= d and not centred):
@@ -76,7 +78,7 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
     assert re.search(r"^GNC3 centred ", run.stdout, re.M)
     assert not re.search(r"^GNC[13]  ", run.stdout, re.M)
     assert (
-        "centred: GNC1, as K = 10 <= d; GNC3, as the class means have a mean of squared length 0.1"
+        "centred: GNC1, as K = 10 <= d; GNC3, as the mean of the class means has squared length 0.1"
         in run.stdout
     )
     for key in ("gnc1", "gnc3"):  # both forms with -v

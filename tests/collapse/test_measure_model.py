@@ -184,6 +184,10 @@ def test_batches_of_other_kinds() -> None:
     nested = [{"views": {"left": x}, "meta": [0, y]} for x, y in batches()]
     with pytest.raises(DataError, match="give batch_to=lambda batch: \\(INPUTS, LABELS\\)"):
         measure_model(network, nested)
+    with pytest.raises(
+        DataError, match=r"got Tensor \(a loader of one batch is \[\(inputs, labels\)"
+    ):
+        measure_model(network, next(iter(batches())))
     found = measure_model(network, nested, batch_to=lambda b: (b["views"]["left"], b["meta"][1]))
     agree(flat(found), expected)
 

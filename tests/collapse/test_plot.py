@@ -90,6 +90,11 @@ def places(rows: Any) -> dict[str, list[float]]:
     return {name: [x for x, _ in line] for name, line in lines_of(rows)[1].items()}
 
 
+def test_an_epoch_is_a_whole_number(series: MeasureSeries) -> None:
+    for ax in series_figure(replace(series, rows=series.rows[:1])).axes:
+        assert all(tick == round(tick) for tick in ax.get_xticks())
+
+
 def test_runs_are_told_apart(series: MeasureSeries) -> None:
     one = series.rows[::2]
     assert names_of(one) == ("epoch", [""])
