@@ -56,6 +56,7 @@ _EPOCH_OR_STEP = re.compile(
 )
 """Name of a snapshot, with its number."""
 _RERUN_ADVICE = "was the program that made it cut short? run it again"
+"""Next step for a dataset that lacks numbers, as that of a killed job."""
 
 
 def write_hdf5(file: IO[bytes], code: CodeFile) -> None:

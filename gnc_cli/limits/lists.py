@@ -155,7 +155,9 @@ def _cardinality_source(bound: Cardinality) -> str:
 
 
 CARDINALITY = _cardinality("cardinality", proved=True)
+"""Published bounds on numbers of points that are proved."""
 UNPROVED_CARDINALITY = _cardinality("numerical-bound", proved=False)
+"""Published bounds on numbers of points without a refereed proof."""
 
 
 @cache

@@ -50,6 +50,7 @@ _MAX_HEADERS = 1000
 _TEST_STRIDE = 5
 """One in this many images of a class is for testing if the folder has no test images."""
 _STRIDE_SPLIT = "each fifth image of a class in sorted order is test"
+"""Source of the test images of a folder without any, in words, as `_TEST_STRIDE`."""
 _SUFFIXES = (
     ".jpg",
     ".jpeg",
@@ -63,6 +64,7 @@ _SUFFIXES = (
     ".tif",
     ".tiff",
 )
+"""Suffixes of the files that are taken for images."""
 _TEST_PARTS = ("test", "val", "valid", "validation")
 """Names of folders with test images; the first that has labels counts."""
 _ANNOTATIONS = "val_annotations.txt"
