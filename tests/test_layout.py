@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import gnc_cli
+from tests.words import ROOT, bound_names
 
-PACKAGE = Path(__file__).parent.parent / "gnc_cli"
+PACKAGE = ROOT / "gnc_cli"
 
 LAYERS = (
     "__main__",
@@ -209,6 +210,24 @@ def test_a_public_function_returns_one_type() -> None:
         if inspect.isfunction(function := getattr(gnc_cli, name)):
             kind = inspect.signature(function).return_annotation
             assert str(kind if isinstance(kind, str) else kind.__name__).isidentifier(), name
+
+
+def test_contributing_names_what_is_there() -> None:
+    """Each name of code in its list of changes is one of the package, and each path a file."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    changes = page.partition("## Seven changes")[2].partition("## Words and habits")[0]
+    spans = re.findall(r"`([^`]+)`", changes)
+    assert spans, "CONTRIBUTING.md has no list of seven changes"
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("test_*.py")]
+    bound = {name for file in files for name in bound_names(file.read_text("utf-8"))}
+    bound |= {file.name for file in files} | {"field"}  # of dataclasses
+    names = {
+        match[1] for span in spans if (match := re.fullmatch(r"([\w.]+)(?:\(.*\))?", span, re.S))
+    }
+    missing = {name for name in names if not {name, name.rpartition(".")[2]} & bound}
+    paths = {span for span in spans if "/" in span and re.fullmatch(r"[\w/.]+", span)}
+    missing |= {path for path in paths if not any((f / path).exists() for f in (ROOT, PACKAGE))}
+    assert sorted(missing) == [], "rename them in CONTRIBUTING.md too"
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -1,4 +1,4 @@
-"""What a release promises is named in lists, which the program is held against.
+"""What a release promises is named in lists, with which the program is compared.
 
 `python -m tests.test_promises` adds new options and exit codes to `promises.txt`; the keys there
 are those that a pipeline reads. Nothing leaves it before a release that says so.
@@ -60,7 +60,7 @@ def test_every_promise_is_kept_and_listed() -> None:
     listed, now = LIST.read_text(encoding="utf-8").splitlines(), _promised()
     assert [line for line in listed if line not in now] == [], "a release promised these"
     new = [line for line in now if " key " not in line and line not in listed]
-    assert new == [], "python -m tests.test_promises"
+    assert new == [], "new options: run `make generate`, which adds them to tests/promises.txt"
 
 
 @pytest.mark.parametrize("module", NAMES)

@@ -146,8 +146,10 @@ class OptimumEquations(ContactEquations):
     def multipliers(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Estimate lambda (m,) and nu (P,) at float rows x (P, d) by least squares.
 
-        Signs are enforced if plain least squares violates them. The third result is the largest
-        component of the remaining gradient.
+        Lambda is kept nonnegative, by a slower method, if plain least squares makes one negative.
+
+        Returns:
+            lambda, nu, and the largest component of the gradient that they leave.
         """
         (P, d), m = x.shape, len(self.i)
         sides = self._sides(x)

@@ -63,8 +63,8 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
     """
     raw = to_numpy(weights, "weights").astype(np.float64)
     if raw.shape != (K, d):
-        step = "; give the transpose of a classifier (d, K)" if raw.shape == (d, K) else ""
-        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{step}")
+        advice = "; give the transpose of a classifier (d, K)" if raw.shape == (d, K) else ""
+        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{advice}")
     require_finite(raw, "weights")
     return raw
 
@@ -101,7 +101,7 @@ def dtype_name(value: Any) -> str:
 
 @dataclass(eq=False)
 class Accumulated:
-    """Statistics of batches; picklable, so that processes can send it to each other."""
+    """Statistics of the batches so far; picklable, so that processes can exchange them."""
 
     moments: dict[str, ClassMoments]
     """Class moments by space (`unit` or `raw`), that of the GNC metrics first."""

@@ -22,6 +22,7 @@ from gnc_cli.parsing import abridge, quote
 MEANS = "means"
 """Value of `weights` for a network without a classifier: class means stand in."""
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+"""The convolutions, which are classifiers if their kernels have size 1."""
 _PRODUCTS = (functional.linear, torch.matmul, torch.mm, Tensor.matmul, Tensor.__matmul__, Tensor.mm)
 """The functions that multiply features by a parameter."""
 _Call = tuple[Any, torch.Size, torch.Size]
@@ -352,12 +353,10 @@ def _output_modules(
         name for name in (*linear, *convolutions) if any(calls[name][0]() is p for p in parts)
     ] or [name for name in linear if calls[name][2] in sizes]
     # After a convolution positions are averaged or left out: its channels are then the classes.
-    return (
-        names
-        or [name for name in convolutions if any(size[:2] == calls[name][2][:2] for size in sizes)][
-            -1:
-        ]
+    last = next(
+        (n for n in reversed(convolutions) if any(s[:2] == calls[n][2][:2] for s in sizes)), None
     )
+    return names or ([] if last is None else [last])
 
 
 def _module_list(modules: dict[str, nn.Module | Tensor]) -> str:

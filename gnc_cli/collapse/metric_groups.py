@@ -350,13 +350,13 @@ def classic_group(
     moments = statistics.moments
     if moments is None or (raw := moments.raw) is None:
         return MetricGroup({"variants": VariantMetrics()})
-    W, means_of = weights.raw if weights.is_classifier else None, moments.centres["raw"]
+    W, centres = weights.raw if weights.is_classifier else None, moments.centres["raw"]
     effort: dict[str, Any] = {"seed": conventions.seed, "deadline": deadline}
     omission, energies, evenness_omission = MetricGroup(), None, MetricGroup()
     if conventions.wants_classic(raw.d, raw.K):
         keys = tuple(key for key in CLASSIC if key != "nc4")
         values, omission = _within_time(
-            lambda: classic(raw, W, means_of=means_of, **effort), "NC1 to NC3", keys, deadline
+            lambda: classic(raw, W, centres=centres, **effort), "NC1 to NC3", keys, deadline
         )
         metrics |= values or {}
         if (decisions := statistics.decisions) is not None:
@@ -364,12 +364,12 @@ def classic_group(
             metrics["nc4"] = _share(agree, decisions.samples)
     if conventions.classic:
         energies, evenness_omission = _within_time(
-            lambda: evenness(means_of.means[means_of.present], W, **effort),
+            lambda: evenness(centres.means[centres.present], W, **effort),
             spelled("variants", "classic"),
             ("variants.classic",),
             deadline,
         )
-    ood = None if statistics.ood is None else neco(means_of, statistics.ood)
+    ood = None if statistics.ood is None else neco(centres, statistics.ood)
     return MetricGroup(
         metrics | {"variants": VariantMetrics(energies, ood)},
         omission.warnings + evenness_omission.warnings,

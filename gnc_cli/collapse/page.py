@@ -108,11 +108,11 @@ def write_run(
 
 def _metrics_text(row: Any, forms: Mapping[str, str]) -> str:
     """Return the metrics of a row of `measure` or an epoch of `train`, as far as it has them."""
-    one, three = forms["gnc1"], forms["gnc3"]
+    gnc1, gnc3 = forms["gnc1"], forms["gnc3"]
     keys = {
-        NAMES[one]: one,
+        NAMES[gnc1]: gnc1,
         "GNC2": "gnc2",
-        NAMES[three]: three,
+        NAMES[gnc3]: gnc3,
         "NCC": "ncc_accuracy",
         "accuracy": "accuracy",
         "training accuracy": "train_accuracy",

@@ -103,6 +103,7 @@ _CONVENTIONS = "Conventions"
 _GNC2 = "Classifier and margin"
 _REACH = "Which classes can win"
 _OUTPUT = "Output"
+"""Headings of the options in the help."""
 
 
 @dataclass(frozen=True, eq=False)

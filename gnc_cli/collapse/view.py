@@ -46,7 +46,8 @@ _MAX_REACH_CLASSES = 5
 _MIN_CLASS_SAMPLES = 5
 """Number of samples of the smallest class below which the report shows it: the spread within a
 class of so few samples is unreliable."""
-_PLACES = ("epoch", "step", "layer", "split")
+_PLACE_KEYS = ("epoch", "step", "layer", "split")
+"""Keys of the place of a set in its run or network."""
 _REPORTED_KEYS = ("N", "out", "notes", "warnings", "without_duplicates", "policy.head")
 """Keys that the title, a separate table or the notes below show."""
 _SPECTRUM = {
@@ -60,7 +61,7 @@ _SPECTRUM = {
     "near_duplicates": None,
 }
 """Metrics of features without labels by key, with their columns in the table of several sets."""
-_KINDS = {
+_KIND_NAMES = {
     "theorem": "optimal",
     "table": "best known",
     "solved": "code found by gnc",
@@ -68,6 +69,7 @@ _KINDS = {
     "file": "of a file",
     "pinned": "pinned",
 }
+"""Names of the kinds of references of GNC2."""
 _ABOVE_REFERENCE = "better than the code known to gnc"
 """Remark on a ratio above 1: it is not a record, since only codes known to gnc were compared."""
 _RATIO_TOLERANCE = 1e-9
@@ -82,15 +84,16 @@ def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
         verbose: every value, the worst classes, whole sources and the keys of the JSON.
     """
     if isinstance(result, MeasureResult):
-        return _set(result, verbose)
-    return _series(result, verbose)
+        return _set_tables(result, verbose)
+    return _series_tables(result, verbose)
 
 
 # One set ------------------------------------------------------------------------------------------
 
 
-def _set(r: MeasureResult, verbose: bool) -> list[Table]:
-    places = _place(r)
+def _set_tables(r: MeasureResult, verbose: bool) -> list[Table]:
+    """Return the report of one set, with the tables of duplicates and of reach."""
+    places = _place_values(r)
     if not verbose:
         # The name of the snapshot has the epoch and the split; the epoch implies the step.
         implied = [key for key in ("epoch", "split") if places.get(key, "-") in (r.snapshot or "")]
@@ -101,22 +104,24 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
     title += f"d = {count(r.d)}, " + ("no labels" if r.K is None else f"K = {count(r.K)}")
     title += f"   {place}" if place else ""
-    rows = [] if r.gnc2 is None else _report(r, r.gnc2)
-    rows += [] if r.K or r.features is None else _spectrum(r, r.features)
+    rows = [] if r.gnc2 is None else _report_rows(r, r.gnc2)
+    rows += [] if r.K or r.features is None else _spectrum_rows(r, r.features)
     tables = [facts(title, rows, forms_note(r), verbose=verbose)]
     reaches = {"reach": r.reach, "reach_sets": r.reach_sets}
-    extras = [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
+    extras = [
+        _reach_table(key, reach, verbose) for key, reach in reaches.items() if reach is not None
+    ]
     if r.duplicates is not None and r.without_duplicates is not None:
-        extras.insert(0, _duplicates(r.duplicates, r.without_duplicates))
+        extras.insert(0, _duplicates_table(r.duplicates, r.without_duplicates))
     if verbose:
         tables.append(details(r, [*tables, *extras], *_REPORTED_KEYS))
-        tables += [_worst(r.worst_classes)] if r.worst_classes else []
+        tables += [_worst_table(r.worst_classes)] if r.worst_classes else []
     else:  # metrics of `--variants` and `--ood`
         tables.append(details(r.variants, (), title="variants"))
     return [*tables, *extras, Table(notes=_notes([r], r.out))]
 
 
-def _report(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
+def _report_rows(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
     """Return the main metrics with necessary remarks, without conventions."""
     raw = "raw features" if r.policy.normalize == "off" else ""
     gnc1, gnc3 = r.forms.values()
@@ -126,23 +131,25 @@ def _report(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
     ratio = "-" if r.gnc2_ratio is None else at_least(rho, r.gnc2_ratio, share_text(r.gnc2_ratio))
     source = (r.policy.class_means or {}).get("ncc", OWN_MEANS)
     nearest = "nearest class mean" + ("" if source == OWN_MEANS else f" of {source}")
-    classifier = "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_form(r)}"
+    classifier = (
+        "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_head_remark(r)}"
+    )
     accuracy = r.accuracy if r.ncc_accuracy is None else None
     classic = CLASSIC if _asks_classic([r]) else {}
     rows = [
         (NAMES[gnc1], figure(getattr(r, gnc1)), raw, gnc1),
         ("GNC2", lower_end(rho, 12), stand_in + proof, "gnc2"),
-        ("  ratio", ratio, _compared(r), "gnc2_ratio"),
+        ("  ratio", ratio, _ratio_remark(r), "gnc2_ratio"),
         (NAMES[gnc3], figure(getattr(r, gnc3)), raw, gnc3),
         ("NCC accuracy", share_text(r.ncc_accuracy), nearest + classifier, "ncc_accuracy"),
-        ("accuracy", share_text(accuracy), f"classifier{_form(r)}", "accuracy"),
-        *([] if r.classes is None or r.N is None else _counts(r.classes, r.K)),
+        ("accuracy", share_text(accuracy), f"classifier{_head_remark(r)}", "accuracy"),
+        *([] if r.classes is None or r.N is None else _count_rows(r.classes, r.K)),
         *((name, figure(getattr(r, key)), raw, key) for key, name in classic.items()),
     ]
     return [row for row in rows if row[1] != "-"]
 
 
-def _compared(r: MeasureResult) -> str:
+def _ratio_remark(r: MeasureResult) -> str:
     """Return the remark on the ratio: the reference, and the ratio of random rows."""
     if r.gnc2_reference is None:
         return ""
@@ -151,7 +158,7 @@ def _compared(r: MeasureResult) -> str:
     return f"of {r.gnc2_reference.value:.6g}, {_ABOVE_REFERENCE if _above_one(r) else text}"
 
 
-def _counts(c: ClassCounts, K: int | None) -> Iterable[tuple[str, str, str, str]]:
+def _count_rows(c: ClassCounts, K: int | None) -> Iterable[tuple[str, str, str, str]]:
     """Yield lines on classes without samples, and on a smallest class of few samples."""
     if c.missing:
         ellipsis = ", ..." if c.missing > len(c.missing_labels) else ""
@@ -164,7 +171,7 @@ def _counts(c: ClassCounts, K: int | None) -> Iterable[tuple[str, str, str, str]
         yield "samples per class", extent, single if c.single_sample else "", "classes.min_count"
 
 
-def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str, str]]:
+def _spectrum_rows(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str, str]]:
     """Return lines on the dimensions of features without labels, with their values at collapse."""
     pairs = "all pairs"
     if f.uniformity_error is not None:
@@ -213,7 +220,8 @@ def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str,
     return [(*row, f"features.{key}") for row, key in zip(rows, _SPECTRUM, strict=True)]
 
 
-def _worst(rows: Sequence[ClassRow]) -> Table:
+def _worst_table(rows: Sequence[ClassRow]) -> Table:
+    """Return the table of the classes nearest to the hull of the others."""
     columns: Columns = {
         "class": [class_name(c.label, c.name) for c in rows],
         "one-vs-rest": _column(rows, "one_vs_rest", lambda rho: proved(rho, 9)),
@@ -227,10 +235,10 @@ def _worst(rows: Sequence[ClassRow]) -> Table:
             None if c.nearest is None else class_name(c.nearest, c.nearest_name) for c in rows
         ],
     }
-    return _table("classes nearest to the hull of the others", columns, ("class", "nearest"))
+    return _filled_table("classes nearest to the hull of the others", columns, ("class", "nearest"))
 
 
-def _duplicates(pairs: Sequence[DuplicatePair], rest: WithoutDuplicates) -> Table:
+def _duplicates_table(pairs: Sequence[DuplicatePair], rest: WithoutDuplicates) -> Table:
     rows = [
         (f"{p.cosine:.9f}", f"{class_name(p.a, p.a_name)}, {class_name(p.b, p.b_name)}")
         for p in pairs[:_MAX_PAIRS]
@@ -246,7 +254,8 @@ def _duplicates(pairs: Sequence[DuplicatePair], rest: WithoutDuplicates) -> Tabl
     return Table(title, ("cosine", "classes"), rows, notes, text=frozenset({1}))
 
 
-def _reach(key: str, reach: ReachSummary, verbose: bool) -> Table:
+def _reach_table(key: str, reach: ReachSummary, verbose: bool) -> Table:
+    """Return the table of the classes, or sets of them, that can win, with the least margins."""
     ball, domain = f"in the ball |h| <= {reach.feature_norm:.6g}", " of the ball"
     if math.isinf(reach.feature_norm):
         ball, domain = "of any norm, margins per unit of it", ""
@@ -292,7 +301,8 @@ def _subject_text(rows: Sequence[ReachRow]) -> str:
 # Several sets -------------------------------------------------------------------------------------
 
 
-def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
+def _series_tables(series: MeasureSeries, verbose: bool) -> list[Table]:
+    """Return a table with a line per set, that of the classic metrics, and the notes."""
     rows = series.rows
     files = {row.file for row in rows}
     # Values that all prefixes of one set share are in the title.
@@ -300,7 +310,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     shared = prefixes and len({(r.prefix_of, r.N, r.K) for r in rows}) == 1
     one = f"   {rows[0].file or 'arrays'}" if len(files) == 1 else ""
     skipped = f", {series.skipped} of them measured before" if series.skipped else ""
-    places = [_place(row) for row in rows]
+    places = [_place_values(row) for row in rows]
     # Rows that file, epoch and split distinguish need no names of their snapshots.
     distinct = len({(r.key[2], r.file, *p.items()) for r, p in zip(rows, places, strict=True)})
     snapshots = len({r.snapshot for r in rows}) > 1 and (verbose or distinct < len(rows))
@@ -311,7 +321,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     place_columns: Columns = {
         "file": [names[r.file or "arrays"] for r in rows if len(files) > 1],
         "snapshot": [r.snapshot for r in rows if snapshots],
-        **{key: [place.get(key) for place in places] for key in _PLACES},
+        **{key: [place.get(key) for place in places] for key in _PLACE_KEYS},
         "d": [count(r.d) for r in rows if prefixes],
     }
     columns: Columns = {
@@ -352,10 +362,12 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         classes = "no labels" if rows[0].K is None else f"K = {count(rows[0].K)}"
         title += f"   prefixes of d = {count(rows[0].prefix_of)}, {samples}{classes}"
     words = ("file", "snapshot", "layer", "split")
-    tables = [_table(title, columns, words)]
+    tables = [_filled_table(title, columns, words)]
     if _asks_classic(rows):
         classic = {name: _column(rows, key, short) for key, name in MAIN_CLASSIC.items()}
-        tables.append(_table("Classic metrics of raw rows", {**place_columns, **classic}, words))
+        tables.append(
+            _filled_table("Classic metrics of raw rows", {**place_columns, **classic}, words)
+        )
     letters = None if verbose else 50
     references = dict.fromkeys(
         f": GNC2 / {r.gnc2_reference.value:.9f}, {reference_text(r.gnc2_reference, letters)}"
@@ -368,7 +380,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         for r in rows
         if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN_MEANS
     )
-    unbiased = any(r.accuracy is not None and "no bias" in _form(r) for r in rows)
+    unbiased = any(r.accuracy is not None and "no bias" in _head_remark(r) for r in rows)
     stand_in = any(row.policy.weights == STAND_IN for row in rows)
     bounded = any(r.gnc2_possible is not None for r in rows)
     notes = [
@@ -389,7 +401,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out)])]
 
 
-def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
+def _filled_table(title: str, columns: Columns, words: Sequence[str]) -> Table:
     """Return a table of the columns that are not empty; those in `words` are aligned as text."""
     filled = {name: cells for name, cells in columns.items() if any(cells)}
     places = frozenset(index for index, name in enumerate(filled) if name in words)
@@ -434,16 +446,16 @@ def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
     return any(row.policy.variants == "classic" for row in rows)
 
 
-def _place(row: MeasureResult) -> dict[str, str]:
+def _place_values(row: MeasureResult) -> dict[str, str]:
     """Return epoch, step, layer and split, as far as the file has them."""
     return {
         key: f"{value:g}" if isinstance(value, float) else str(value)
-        for key in _PLACES
+        for key in _PLACE_KEYS
         if (value := getattr(row, key)) is not None
     }
 
 
-def _form(r: MeasureResult) -> str:
+def _head_remark(r: MeasureResult) -> str:
     """Return `, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
     space = r.policy.spaces.get("accuracy", "")  # missing in null rows
     words = space.replace("raw rows", "").replace(" of ", "").strip(", ")
@@ -499,7 +511,7 @@ def reference_text(reference: Gnc2Reference, letters: int | None) -> str:
         reference: the reference.
         letters: only the status, with the name if both take at most this many letters; None: all.
     """
-    kind = "optimal" if reference.proven else _KINDS.get(reference.kind, reference.kind)
+    kind = "optimal" if reference.proven else _KIND_NAMES.get(reference.kind, reference.kind)
     parts = [reference.id] if reference.id != reference.kind else []
     if letters is not None:
         return (parts and brief(f"{kind}: {parts[0]}", letters)) or kind

@@ -50,6 +50,7 @@ class Judgement:
 
     status: Status
     detail: str
+    """Value, with its key, in words."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Baseline:
     name: str
     """Name of its file, without folders."""
     rows: tuple[dict[str, Any], ...]
+    """Rows of its JSON, each with the keys that all share."""
 
     @classmethod
     def read(cls, path: str) -> "Baseline":
@@ -153,7 +155,9 @@ class Gates:
 
     gates: tuple[Gate, ...]
     rows: GatedRows
+    """Rows that must pass."""
     baseline: Baseline | None
+    """Earlier result to compare with; None without `--baseline`."""
 
     @classmethod
     def read(cls, options: GateOptions) -> "Gates":
@@ -220,6 +224,7 @@ class Gates:
     def _judge(
         self, gate: Gate, rows: Sequence[dict[str, Any]], labels: Collection[str]
     ) -> GateVerdict:
+        """Return the verdict of the worst row, or the best with `--rows any`, with its warnings."""
         if not rows:
             return GateVerdict(gate.text, Status.FAILED, "the result has no rows")
         rows = rows[-1:] if self.rows is GatedRows.LAST else rows

@@ -10,6 +10,7 @@ from gnc_cli.parameters import Parameter, one_of
 
 _OUTPUT = "Output"
 _GATES = "Gates for CI"
+"""Headings of the options in the help."""
 
 
 class Shape(Enum):

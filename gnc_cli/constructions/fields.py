@@ -35,11 +35,11 @@ class FiniteField:
 
     def add(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
         """Return x + y elementwise, with broadcasting."""
-        return self._digits(x, y, 1)
+        return self._add_digits(x, y, 1)
 
     def subtract(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
         """Return x - y elementwise, with broadcasting."""
-        return self._digits(x, y, -1)
+        return self._add_digits(x, y, -1)
 
     def multiply(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
         """Return x y elementwise, with broadcasting."""
@@ -64,7 +64,8 @@ class FiniteField:
         signs[0] = 0
         return signs
 
-    def _digits(self, x: np.ndarray | int, y: np.ndarray | int, sign: int) -> np.ndarray:
+    def _add_digits(self, x: np.ndarray | int, y: np.ndarray | int, sign: int) -> np.ndarray:
+        """Add `sign * y` to x digit by digit, modulo p."""
         x, y = np.asarray(x), np.asarray(y)
         if self.p == 2:
             return np.asarray(x ^ y)

@@ -30,10 +30,11 @@ from gnc_cli.constructions.boolean_functions import (
 from gnc_cli.constructions.construction import Cosine, GroupedRows, Verification
 from gnc_cli.constructions.integer_rows import IntegerRows
 
-_ALL_PAIRS = 4096
-"""Number of rows of a shortened or punctured code up to which all pairs are multiplied."""
+_MAX_MULTIPLIED_ROWS = 4096
+"""Largest number of rows of a shortened or punctured code whose pairs are all multiplied: up to
+16 million products."""
 _MAX_SEARCHED_SUMS = 1 << 18
-"""Number of sums that are searched for a pair that attains the bound."""
+"""Largest number of sums of functions that are searched for a pair that attains the bound."""
 
 
 class _FunctionRows(GroupedRows):
@@ -79,8 +80,8 @@ class _FunctionRows(GroupedRows):
 class SignRows(_FunctionRows):
     """Rows of the bases that a set of functions gives.
 
-    Row i, counted after a standard basis, is row i mod 2 d of basis
-    i // (2 d); there, row 2 a is member a and row 2 a + 1 its negative.
+    Row i, counted after a standard basis, is row i mod 2 d of basis i // (2 d); there, row 2 a is
+    member a and row 2 a + 1 its negative.
     """
 
     group = 2
@@ -149,7 +150,7 @@ class _RestrictedRows(_FunctionRows):
     def verify(self) -> Verification:
         """Multiply all pairs of few rows; otherwise bound them and search for a pair there."""
         K, d = self.shape
-        if K <= _ALL_PAIRS:
+        if K <= _MAX_MULTIPLIED_ROWS:
             return IntegerRows(self.signs(0, K).astype(np.int32)).verify()
         count = -(-K // self.part)
         bound, largest, exact = self._bound(), self._largest_in_basis(), K == self.part

@@ -95,8 +95,8 @@ def read_code(path: str | os.PathLike[str]) -> CodeFile:
                 "solve writes one with --out FILE.h5"
             )
         state = catalogue.state
-        numbers = state is not None and all(isinstance(value, int) for value in state.values())
-        if "state" in catalogue.entries and not numbers:
+        is_numeric = state is not None and all(isinstance(value, int) for value in state.values())
+        if "state" in catalogue.entries and not is_numeric:
             raise DataError(f"{name!r}: /state is damaged, or a link, and is refused: {state}")
         return dataclasses.replace(code_of(catalogue), state=state)
 

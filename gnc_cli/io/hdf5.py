@@ -56,6 +56,7 @@ _EPOCH_OR_STEP = re.compile(
 )
 """Name of a snapshot, with its number."""
 _RERUN_ADVICE = "was the program that made it cut short? run it again"
+"""Next step for a dataset that lacks numbers, as that of a killed job."""
 
 
 def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
@@ -206,30 +207,30 @@ def _list_objects(
         for name in group:  # bytes if it is not UTF-8
             count(0)
             stored = name if isinstance(name, bytes) else name.encode()
-            path = prefix + stored.decode(errors="backslashreplace")
+            place = prefix + stored.decode(errors="backslashreplace")
             link = group.id.links.get_info(stored)
-            if len(path) > _MAX_PATH_LETTERS:
-                entries[path[:_MAX_PATH_LETTERS]] = Entry.refused(
-                    f"has a path of {len(path):,} letters, more than {_MAX_PATH_LETTERS:,}",
+            if len(place) > _MAX_PATH_LETTERS:
+                entries[place[:_MAX_PATH_LETTERS]] = Entry.refused(
+                    f"has a path of {len(place):,} letters, more than {_MAX_PATH_LETTERS:,}",
                     "rename it",
                 )
             elif link.type == h5py.h5l.TYPE_EXTERNAL:
                 target = quote(group.get(name, getlink=True).filename)
-                entries[path] = Entry.refused(
+                entries[place] = Entry.refused(
                     f"is a link to another file, {target}, and is refused"
                 )
             elif link.type == h5py.h5l.TYPE_SOFT:
                 target = group.get(name, getlink=True).path
-                links[path] = ("" if target.startswith("/") else prefix) + target.strip("/")
+                links[place] = ("" if target.startswith("/") else prefix) + target.strip("/")
             elif link.u in by_address:
-                entries[path] = by_address[link.u]
+                entries[place] = by_address[link.u]
             elif isinstance(member := group[name], h5py.Group):
-                entries[path] = by_address[link.u] = group_entry
-                walk(member, path + "/")
+                entries[place] = by_address[link.u] = group_entry
+                walk(member, place + "/")
             elif isinstance(member, h5py.Dataset):
-                entries[path] = by_address[link.u] = list_dataset(member)
+                entries[place] = by_address[link.u] = list_dataset(member)
             else:
-                entries[path] = Entry.refused("is a named type, not a dataset")
+                entries[place] = Entry.refused("is a named type, not a dataset")
 
     walk(h5, "")
     groups = [name for name, entry in entries.items() if entry is group_entry]

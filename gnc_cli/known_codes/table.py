@@ -46,11 +46,13 @@ _LAYOUT = "d,N,cosine"
 """Columns of the public table."""
 _SMALL_DIMENSIONS, _SMALL_K = range(4, 9), 32
 """Dimensions, and largest K, of public tables of small codes, which we could not read."""
-_REDISCOVERED = (
+_REDISCOVERY = (
     "rediscovered by gnc, not compared: the tables of small codes by Cohn "
     "(hdl.handle.net/1721.1/142661) and Sloane have this size"
 )
-_UNCOMPARED = "found by gnc, not compared with a published value"
+"""Source of numerical codes of sizes that those tables cover."""
+_DISCOVERY = "found by gnc, not compared with a published value"
+"""Source of the other numerical codes of pairs that our copy lacks."""
 _CREDITS = {(13, 60): "Granto 2026, one more point by gnc"}
 """Finders of numerical codes whose rigid core is published, by (d, K)."""
 _EXACT_COSINES = {(4, 12): "1/4"}
@@ -193,8 +195,8 @@ class KnownCodes:
         if K <= 2 * d:  # an orthoplex has as many
             return None
         single = self.covering(d, K)
-        bar = 1.0 if single is None else float(single.interval[1])
-        cosine = self.summands.least_cosine(d, K, bar)
+        single_cosine = 1.0 if single is None else float(single.interval[1])
+        cosine = self.summands.least_cosine(d, K, single_cosine)
         return None if cosine is None else self.fullest(d, cosine)
 
     def fullest(self, d: int, cosine: float) -> KnownCode | None:
@@ -301,12 +303,12 @@ def numerical_codes() -> KnownCodes:
             K,
             figure,
             STATUS_SOLVED,
-            None,
-            None,
-            _numerical_source(d, K, figure),
-            NUMERICAL_DATE,
-            "",
-            _NUMERICAL_ROUNDING,
+            rattlers=None,
+            contacts=None,
+            source=_numerical_source(d, K, figure),
+            date=NUMERICAL_DATE,
+            note="",
+            rounding=_NUMERICAL_ROUNDING,
             command=row["command"],
         )
     stamp = TableStamp(len(entries), NUMERICAL_DATE, sha256(data).hexdigest(), current=False)
@@ -317,7 +319,7 @@ def _numerical_source(d: int, K: int, figure: str) -> str:
     """Return the source of a numerical code of ours, compared with published ones."""
     entry = our_copy().find(d, K)
     if entry is None:
-        return _REDISCOVERED if d in _SMALL_DIMENSIONS and K <= _SMALL_K else _UNCOMPARED
+        return _REDISCOVERY if d in _SMALL_DIMENSIONS and K <= _SMALL_K else _DISCOVERY
     better = "better" if Fraction(figure) < entry.exact else "no better"
     author = cite(entry.source)
     dated = author if (entry.date or "") in author else f"{author}, {entry.date}"
@@ -360,6 +362,7 @@ def data_folder() -> Path:
 def _table(
     data: bytes, text: str, path: str, source: str, date: str, *, current: bool
 ) -> KnownCodes:
+    """Read the lines of a table; see `read_public_table`."""
     columns, width = {"d": 0, "K": 1, "max_cosine": 2}, 3
     lines = [
         (number, line)
@@ -407,6 +410,7 @@ def _columns(names: list[str], place: str) -> dict[str, int]:
 def _entry(
     cells: dict[str, str], line: int, place: str, source: str, date: str, current: bool
 ) -> KnownCode:
+    """Read the entry of a line from its cells; `place` names file and line in messages."""
     d, K = (_count(cells[name], f"{place}: {name}", minimum=2) for name in ("d", "K"))
     figure = cells["max_cosine"]
     number = r"(?=.{1,400}$)[-+]?(\d{1,9}/[1-9]\d{0,8}|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)"
@@ -429,13 +433,13 @@ def _entry(
         K,
         figure,
         cells.get("status", ""),
-        rattlers,
-        contacts,
-        cells.get("source") or source,
-        cells.get("date") or date,
-        cells.get("note", ""),
-        _rounding(figure, current),
-        line,
+        rattlers=rattlers,
+        contacts=contacts,
+        source=cells.get("source") or source,
+        date=cells.get("date") or date,
+        note=cells.get("note", ""),
+        rounding=_rounding(figure, current),
+        line=line,
         optimality=cells.get("optimality") or None,
     )
 

@@ -154,6 +154,7 @@ def _pair_rows(
     findings: Sequence[Finding | None],
     quantity: Quantity,
 ) -> list[BoundRow]:
+    """Return a row for each bound that has a value at (d, K)."""
     rows = []
     for limit, finding in zip(limits, findings, strict=True):
         if finding is None:
@@ -182,6 +183,7 @@ def _pair_best(
     best_known: BestKnown | None,
     dimensions: DimensionBest | None,
 ) -> BestBounds:
+    """Return the best proved interval of the rows; see `pair_answer`."""
     bounds = [row for row in rows if row.valid and row.proven]
     code = max((row for row in bounds if row.exists), key=lambda row: row.margin)
     # Among equal ends one that is not attained is the stronger statement.

@@ -13,18 +13,18 @@ import numpy as np
 
 from gnc_cli.limits.orthogonal import gegenbauer
 
-_ROUNDS = 10
-"""Rounds of cutting planes, at most."""
+_MAX_ROUNDS = 10
+"""Largest number of rounds of cutting planes, so that degenerate programs end."""
 _LARGEST_SCALE = 20.0
 """Largest logarithm of the unit of a coefficient, so that columns stay within reach of HiGHS."""
 _GAP_TOLERANCE = 1e-10
 """Relative gap between bound and dual value at which a polynomial counts as optimal."""
 _SLACK_TOLERANCE = 1e-9
 """Violation of a dual condition that rounding explains."""
-_LADDER = 12
-"""Number of lower degrees that are tried, from the least one with solutions."""
-_LADDER_TOP = 24
-"""Degrees that are tried are below this one."""
+_MAX_LOWER_DEGREES = 12
+"""Largest number of lower degrees that are tried, from the least one with solutions."""
+_LOWER_DEGREE_LIMIT = 24
+"""Degree below which the lower degrees that are tried stay."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def optimum(d: int, s: float, degree: int) -> DelsartePolynomial | None:
         return best
     # Near codes that attain the bound most degrees are degenerate, but not the decisive one.
     first = _least_degree(d, s, degree)
-    for lower in range(first, min(first + _LADDER, degree, _LADDER_TOP)):
+    for lower in range(first, min(first + _MAX_LOWER_DEGREES, degree, _LOWER_DEGREE_LIMIT)):
         other, _ = _search(d, s, lower)
         best = other if other is not None and other.bound < best.bound else best
     return best
@@ -80,21 +80,21 @@ def _search(d: int, s: float, degree: int) -> tuple[DelsartePolynomial | None, b
     P_fine = gegenbauer(d, degree, fine)
     points = _grid(d, s, degree, 2 * degree)
     best: DelsartePolynomial | None = None
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         solution = _solve_program(d, degree, points)
         if solution is None:
             break
         f, multipliers = solution
         tops = _maxima(d, s, f, fine, f @ P_fine)
         values = f @ gegenbauer(d, degree, tops)
-        touching = _gather(s, points, multipliers, tops)
-        best = _better(best, f, values, _slope(d, s, f, touching))
+        touching = _merged(s, points, multipliers, tops)
+        best = _choose(best, f, values, _slope(d, s, f, touching))
         polished = _newton(d, f, touching)
         if polished is not None:
             g, contacts = polished
             g_tops = _maxima(d, s, g, fine, g @ P_fine)
             g_values = g @ gegenbauer(d, degree, g_tops)
-            best = _better(best, g, g_values, _slope(d, s, g, contacts))
+            best = _choose(best, g, g_values, _slope(d, s, g, contacts))
             if best is not None and _is_optimal(d, degree, best, contacts):
                 return best, True
         if best is not None and best.bound <= (1.0 + _GAP_TOLERANCE) * float(f.sum()):
@@ -103,9 +103,10 @@ def _search(d: int, s: float, degree: int) -> tuple[DelsartePolynomial | None, b
     return best, False
 
 
-def _better(
+def _choose(
     best: DelsartePolynomial | None, f: np.ndarray, values: np.ndarray, slope: float
 ) -> DelsartePolynomial | None:
+    """Return the better of `best` and the polynomial f, whose maxima on [-1, s] are `values`."""
     excess = float(values.max())
     if excess >= 1.0:
         return best
@@ -114,6 +115,7 @@ def _better(
 
 
 def _slope(d: int, s: float, f: np.ndarray, contacts: _Touching) -> float:
+    """Return the derivative of the bound by s, from the multiplier of x = s; 0 without one."""
     if contacts.x[-1] != s:
         return 0.0
     return float(contacts.weights[-1] * (f @ derivatives(d, len(f) - 1, contacts.x[-1:]))[0])
@@ -133,10 +135,11 @@ def _grid(d: int, s: float, degree: int, number: int) -> np.ndarray:
     """
     turns = np.cos(np.linspace(0.0, np.pi, number))
     low = max(-1.0, -abs(s) - 4.0 * float(np.sqrt(degree / d)))
-    return np.unique(np.concatenate([_stretch(-1.0, s, turns), _stretch(low, s, turns)]))
+    return np.unique(np.concatenate([_scale(-1.0, s, turns), _scale(low, s, turns)]))
 
 
-def _stretch(low: float, high: float, turns: np.ndarray) -> np.ndarray:
+def _scale(low: float, high: float, turns: np.ndarray) -> np.ndarray:
+    """Map cosines (n,) from [-1, 1] to [low, high]."""
     return np.clip(0.5 * (low + high) + 0.5 * (high - low) * turns, low, high)
 
 
@@ -147,7 +150,7 @@ def _solve_program(d: int, degree: int, points: np.ndarray) -> tuple[np.ndarray,
     # In units of sqrt(dimension of the harmonics) columns are of one size where f oscillates.
     units = np.exp(np.minimum(0.5 * np.array(harmonic_logs(d, degree)), _LARGEST_SCALE))
     rows = gegenbauer(d, degree, points)[1:].T * units
-    sizes = _positive(np.abs(rows).max(axis=1))
+    sizes = _zeros_as_ones(np.abs(rows).max(axis=1))
     result = linprog(
         units / units.max(),
         rows / sizes[:, None],
@@ -161,7 +164,8 @@ def _solve_program(d: int, degree: int, points: np.ndarray) -> tuple[np.ndarray,
     return f, -result.ineqlin.marginals / sizes * units.max()
 
 
-def _positive(sizes: np.ndarray) -> np.ndarray:
+def _zeros_as_ones(sizes: np.ndarray) -> np.ndarray:
+    """Replace zeros by 1, so that sizes (n,) can be divisors."""
     return np.where(sizes > 0.0, sizes, 1.0)
 
 
@@ -182,7 +186,7 @@ def _maxima(d: int, s: float, f: np.ndarray, fine: np.ndarray, values: np.ndarra
     return np.unique(np.concatenate([[] if rising else [-1.0], x, [s]]))
 
 
-def _gather(s: float, points: np.ndarray, multipliers: np.ndarray, tops: np.ndarray) -> _Touching:
+def _merged(s: float, points: np.ndarray, multipliers: np.ndarray, tops: np.ndarray) -> _Touching:
     """Merge the binding points around each maximum into one."""
     binding = multipliers > 0.0
     points, multipliers = points[binding], multipliers[binding]
@@ -216,8 +220,8 @@ def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touch
         system[n + p :, m : m + n] = P[positive] * weights
         system[n + p :, m + n :] = (slopes[positive] * weights)[:, inner]
         missing = np.concatenate([f @ P, (f @ slopes)[inner], 1.0 + P[positive] @ weights])
-        rows = _positive(np.abs(system).max(axis=1))
-        columns = _positive(np.abs(system / rows[:, None]).max(axis=0))
+        rows = _zeros_as_ones(np.abs(system).max(axis=1))
+        columns = _zeros_as_ones(np.abs(system / rows[:, None]).max(axis=0))
         scaled = system / rows[:, None] / columns
         step = np.linalg.lstsq(scaled, -missing / rows, rcond=1e-14)[0] / columns
         f[positive] *= 1.0 + step[:m]

@@ -63,15 +63,16 @@ from gnc_cli.runtime.deadline import Deadline, StageProgress
 if TYPE_CHECKING:
     from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 
-_HALF = Fraction(1, 2)
-STANDING = {
+_KISSING_COSINE = Fraction(1, 2)
+"""Largest cosine of the points at which equal spheres touch one."""
+REASONS_NOT_PROVED = {
     "certified": "certified, not refereed",
     "numerical": "no rigorous certificate at hand",
 }
 """Reasons why published bounds do not count as proved, by status."""
 _DEGREE = 8
 """Degree of three-point bounds that are computed on demand, in about ten seconds each."""
-_THREE_POINT = "Bachoc and Vallentin 2008"
+_THREE_POINT_SOURCE = "Bachoc and Vallentin 2008"
 _SAME_CODE_DISTANCE = 1e-11
 """Largest distance of the cosines of an entry and a construction of the same code: entries are
 rounded to 12 digits."""
@@ -92,7 +93,7 @@ class Exclusion:
         return cls(d, K, Finding(rounded_up(1 - cosine), strict=True, source=source))
 
     def excludes(self, target: Fraction) -> bool:
-        """Return whether no code has this clearance."""
+        """Return True if no code has this clearance."""
         value = Fraction(self.finding.value)
         return target >= least_excluded(value) if self.finding.strict else target > value
 
@@ -146,13 +147,17 @@ def _cardinality(name: str, *, proved: bool) -> ExclusionLimit:
 def _cardinality_source(bound: Cardinality) -> str:
     exact = bound.cosine.denominator < 10**6
     text = str(bound.cosine) if exact else f"{float(bound.cosine):.10g}"
-    kind = "kissing number" if bound.cosine == _HALF else f"code with cosines up to {text}"
-    status = "" if bound.status == "proved" else f" ({STANDING[bound.status]})"
+    kind = (
+        "kissing number" if bound.cosine == _KISSING_COSINE else f"code with cosines up to {text}"
+    )
+    status = "" if bound.status == "proved" else f" ({REASONS_NOT_PROVED[bound.status]})"
     return f"{kind} in {bound.d} dimensions at most {bound.K}{status}: {bound.source}"
 
 
 CARDINALITY = _cardinality("cardinality", proved=True)
+"""Published bounds on numbers of points that are proved."""
 UNPROVED_CARDINALITY = _cardinality("numerical-bound", proved=False)
+"""Published bounds on numbers of points without a refereed proof."""
 
 
 @cache
@@ -177,7 +182,7 @@ def stored_certificates() -> list[Exclusion]:
     """Return the exclusions of the three-point certificates that ship."""
     path = data_folder() / "certificates" / "three_point.csv"
     rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-    source = _THREE_POINT + "; certificate of ({d}, {K}), {file}"
+    source = _THREE_POINT_SOURCE + "; certificate of ({d}, {K}), {file}"
     return [
         Exclusion.by_cosine(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), source.format(**r))
         for r in rows
@@ -201,7 +206,7 @@ class ThreePointLimit(ExclusionLimit):
             deadline: deadline of all computations.
             progress: called as in `three_point_certificate`, for each of them.
         """
-        super().__init__("three-point", _THREE_POINT, stored_certificates())
+        super().__init__("three-point", _THREE_POINT_SOURCE, stored_certificates())
         self._compute, self._deadline, self._progress = compute, deadline, progress
         self.certificate: ThreePointCertificate | None = None
         """Certificate of the last pair, if it is better than the stored ones."""
@@ -223,7 +228,7 @@ class ThreePointLimit(ExclusionLimit):
         if certificate is None:
             self.silent += 1
             return None
-        source = f"{_THREE_POINT}; computed, proved in whole numbers"
+        source = f"{_THREE_POINT_SOURCE}; computed, proved in whole numbers"
         finding = Exclusion.by_cosine(d, K, Fraction(certificate.cosine), source).finding
         if best is not None and best.finding.value <= finding.value:
             return None
@@ -257,7 +262,7 @@ class CodeList(Limit):
     ) -> None:
         self.name, self.source, self.bounds_rho, self.proved = name, source, bounds_rho, proved
         self._codes = codes
-        self._sums = proved and not bounds_rho
+        self._joins = proved and not bounds_rho
         """True if entries may be combined in orthogonal subspaces."""
 
     @cached_property
@@ -267,7 +272,7 @@ class CodeList(Limit):
 
     def evaluate(self, d: int, K: int) -> Finding | None:
         """Return the clearance of the best code, or sum of codes; see `Limit.evaluate`."""
-        code = self._codes.summed(d, K) if self._sums else None
+        code = self._codes.summed(d, K) if self._joins else None
         code = code or self._codes.covering(d, K)
         if code is None:
             return None
@@ -278,7 +283,7 @@ class CodeList(Limit):
         """Return the size of the largest code that reaches the target; see `Limit.points`."""
         threshold = rounded_up(target)
         reached = [code for code, value in self._clearances if code.d <= d and value >= threshold]
-        if self._sums and (code := self._codes.fullest(d, rounded_down(1 - target))) is not None:
+        if self._joins and (code := self._codes.fullest(d, rounded_down(1 - target))) is not None:
             reached.append(code)
         code = max(reached, key=lambda code: code.K, default=None)
         if code is None:
@@ -289,7 +294,7 @@ class CodeList(Limit):
         """Return the smallest dimension of the codes that are large and good enough."""
         threshold = rounded_up(target)
         dims = [code.d for code, value in self._clearances if code.K >= K and value >= threshold]
-        if self._sums:
+        if self._joins:
             top = min(dims, default=LARGEST_D)
             d = self._codes.summands.dimension(K, rounded_down(1 - target), top)
             dims += [] if d is None else [d]
@@ -345,11 +350,11 @@ class ConstructionLimit(Limit):
         code = constructed(d, K) if K > 2 * d else None
         if code is None:
             return None
-        value, source = (
+        return Finding(
             rounded_down(1 - code.cosine.enclosure[1]),
-            f"{code.origin}: {code.reference}",
+            source=f"{code.origin}: {code.reference}",
+            command=_command(code, d, K),
         )
-        return Finding(value, source=source, command=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         """Return the size of the largest construction that reaches the target."""

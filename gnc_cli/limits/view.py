@@ -16,7 +16,7 @@ from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.citation import cite
 from gnc_cli.limits.claim import enclosure
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
-from gnc_cli.limits.lists import STANDING
+from gnc_cli.limits.lists import REASONS_NOT_PROVED
 from gnc_cli.limits.result import (
     STATUS,
     BestBounds,
@@ -239,7 +239,7 @@ def _exported(result: BoundsResult) -> list[Fact]:
 
 def _short_source(row: Row) -> str:
     """Return the source of a bound in short, and why a numerical one is not proved."""
-    reason = next((text for text in STANDING.values() if f"({text})" in row.source), "")
+    reason = next((text for text in REASONS_NOT_PROVED.values() if f"({text})" in row.source), "")
     return ", ".join(filter(None, (cite(row.source), reason)))
 
 

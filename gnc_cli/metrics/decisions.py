@@ -15,7 +15,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.metrics.rows import ONE_THREAD, Pass, Rows, blocks, check_labels, ordered, refuse_rows
-from gnc_cli.metrics.scores import Leaders, SampleBlock, Scores, placed, screen
+from gnc_cli.metrics.scores import Leaders, SampleBlock, Scores, place, screen
 
 _GRID = 2.0**32
 """Margins are added up in multiples of its inverse, 2.3e-10: sums are then exact in any order."""
@@ -300,24 +300,24 @@ class _Classifier:
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")
-        self.device, self.factors = device, placed(norms, device)
+        self.device, self.factors = device, place(norms, device)
         self.raw_margins = judge.raw_margins
         effective = None if bias is None or not bias.any() else bias
         self.logits = Scores(weights, np.ones(K), unit=False, offsets=effective, device=device)
         divisor = np.where(norms > 0.0, norms, 1.0)
         self.cosines = Scores(weights, divisor, unit=True, device=device)
-        self.small = self.cosines.small()[:, :-1]
+        self.matrix = self.cosines.product_columns()[:, :-1]
         self.equal = effective is None and norms.max() - norms.min() < _EQUAL_NORMS * norms.max()
         """True if the rows have one length and no bias, so that cosines decide."""
         offsets = equivalent_head("euclidean", weights, None)[1]
         assert offsets is not None
         self.compared = judge.compared and bool(np.isfinite(offsets).all())
         self.distances = Scores(weights, np.ones(K), unit=False, offsets=offsets, device=device)
-        self.steps = [None if effective is None else placed(effective, device)]
+        self.steps = [None if effective is None else place(effective, device)]
         """Offsets that are added to tiles: those of the logits, then those that turn logits into
         distances."""
         if self.compared:
-            self.steps.append(placed(offsets if effective is None else offsets - effective, device))
+            self.steps.append(place(offsets if effective is None else offsets - effective, device))
 
     def decide(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the classes of the largest logits, the margins, and the classes by form.
@@ -328,9 +328,9 @@ class _Classifier:
         labels = samples.labels
         factor, logit_error = self.logits.factors(samples)
         error = self.cosines.factors(samples)[1]
-        change = partial(self._change, placed(factor, self.device))
+        change = partial(self._change, place(factor, self.device))
         changes = [] if self.equal else [partial(change, step) for step in range(len(self.steps))]
-        cosines, *changed = screen(samples.small[:, :-1], self.small, labels, changes)
+        cosines, *changed = screen(samples.product_rows[:, :-1], self.matrix, labels, changes)
         logits = cosines if self.equal else changed[0]
         logit_error = error + _EQUAL_NORMS if self.equal else logit_error
         classified = self.logits.decide(samples, logits, logit_error, labels)
@@ -339,7 +339,9 @@ class _Classifier:
             forms[1] = self.cosines.decide(samples, cosines, error, labels)
             # The roundings of the logits are among those of the distances made of them; rows of
             # one length have cosines alone, which the offsets change by little.
-            shift = factor * self.distances.largest / self.distances.longest if self.equal else 0.0
+            shift = (
+                factor * self.distances.max_offset / self.distances.max_norm if self.equal else 0.0
+            )
             distance_error = logit_error + self.distances.factors(samples)[1] + shift
             distances = cosines if self.equal else changed[1]
             forms[2] = self.distances.decide(samples, distances, distance_error, labels)
@@ -363,7 +365,7 @@ class _Classifier:
         """Return the float64 score of each sample's own column less its largest other, (B,)."""
         labels, rivals = samples.labels, leaders.columns.copy()
         doubtful = np.flatnonzero(~(leaders.top - leaders.second > 2.0 * error))
-        rivals[doubtful] = scores.exact(samples, doubtful, labels[doubtful])[2]
+        rivals[doubtful] = scores.decide_exactly(samples, doubtful, labels[doubtful])[2]
         W, norms, offsets = scores.V, scores.divisor, scores.offsets
         margins = np.empty(len(labels))
         for start, stop in blocks(len(labels), _ROWS_AT_ONCE):
@@ -400,7 +402,7 @@ class _NearestMean:
         self.own_counts = judge.own_counts
         offsets, units = -0.5 * norms**2, np.ones(len(rows))
         self.scores = Scores(rows, units, unit=unit, offsets=offsets, device=judge.device)
-        self.small = self.scores.small()
+        self.matrix = self.scores.product_columns()
 
     def decide(
         self, samples: SampleBlock
@@ -412,8 +414,8 @@ class _NearestMean:
         """
         own_columns = self.columns[samples.labels]
         factor, error = self.scores.factors(samples)
-        samples.small[:, -1] = placed(factor, self.scores.device)
-        (leaders,) = screen(samples.small, self.small, own_columns)
+        samples.product_rows[:, -1] = place(factor, self.scores.device)
+        (leaders,) = screen(samples.product_rows, self.matrix, own_columns)
         nearest = self.classes[self.scores.decide(samples, leaders, error, own_columns)]
         if self.own_counts is None:
             return nearest, None, None
@@ -430,7 +432,7 @@ class _NearestMean:
         right = lead > 0.0
         doubtful = np.flatnonzero(valid & ~(np.abs(lead) > uncertainty))
         classes = own_columns[doubtful]
-        rivals = self.scores.exact(samples, doubtful, classes)[2]
+        rivals = self.scores.decide_exactly(samples, doubtful, classes)[2]
         own_squares = stretch[doubtful] * self._squares(samples, doubtful, classes)
         rival_squares = self._squares(samples, doubtful, rivals)
         ties = (own_squares == rival_squares) & (classes < rivals)

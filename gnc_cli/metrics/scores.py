@@ -40,8 +40,8 @@ class SampleBlock:
     """Norms of the raw rows, shape (B,)."""
     unit: np.ndarray
     """Rows of norm 1 (zero rows stay zero), float64, shape (B, d)."""
-    small: Any
-    """Unit rows, `placed`, with a spare column for the factor of offsets, shape (B, d + 1)."""
+    product_rows: Any
+    """Unit rows, from `place`, with a spare column for the factor of offsets, shape (B, d + 1)."""
 
     @classmethod
     def read(
@@ -60,9 +60,9 @@ class SampleBlock:
         directions = block.rows.get("unit")
         if directions is None:
             directions = raw / np.where(norms > 0.0, norms, 1.0)[:, None]
-        small = np.empty((len(raw), raw.shape[1] + 1), dtype=precision(device))
-        small[:, :-1] = directions
-        return cls(block.labels, raw, norms, directions, placed(small, device))
+        product_rows = np.empty((len(raw), raw.shape[1] + 1), dtype=precision(device))
+        product_rows[:, :-1] = directions
+        return cls(block.labels, raw, norms, directions, place(product_rows, device))
 
 
 def precision(device: str | None) -> type[np.floating[Any]]:
@@ -70,7 +70,7 @@ def precision(device: str | None) -> type[np.floating[Any]]:
     return np.float32 if device is None else np.float64
 
 
-def placed(array: np.ndarray, device: str | None) -> Any:
+def place(array: np.ndarray, device: str | None) -> Any:
     """Convert to the `precision` of products, as an array or a tensor on the device."""
     result: Any = array.astype(precision(device), copy=False)
     if device is not None:
@@ -133,8 +133,8 @@ def screen(
     """Return leaders of the rows of the product `A V^T`, then those after each change of it.
 
     Args:
-        A: rows, `placed`, shape (B, d).
-        V: columns, `placed`, shape (K, d).
+        A: rows, from `place`, shape (B, d).
+        V: columns, from `place`, shape (K, d).
         own_columns: each row's own column, shape (B,); -1 for none.
         changes: functions that change a tile in place, given its rows and columns.
     """
@@ -171,32 +171,30 @@ class Scores:
     ) -> None:
         self.V, self.divisor, self.unit, self.device = V, divisor, unit, device
         self.offsets = np.zeros(len(V)) if offsets is None else offsets
-        self.longest = float((row_norms(V) / divisor).max(initial=0.0))
-        self.largest = float(np.abs(self.offsets).max(initial=0.0))
+        self.max_norm = float((row_norms(V) / divisor).max(initial=0.0))
+        self.max_offset = float(np.abs(self.offsets).max(initial=0.0))
 
-    def small(self) -> Any:
-        """Return columns for `screen`, `placed`, with the offsets last, shape (K, d + 1)."""
+    def product_columns(self) -> Any:
+        """Return columns for `screen`, from `place`, with the offsets last, shape (K, d + 1)."""
         K, d = self.V.shape
-        small = np.empty((K, d + 1), dtype=precision(self.device))
+        columns = np.empty((K, d + 1), dtype=precision(self.device))
         for start, stop in blocks(K, _TILE_ROWS):
-            small[start:stop, :d] = self.V[start:stop] / self.divisor[start:stop, None]
-        small[:, d] = self.offsets
-        return placed(small, self.device)
+            columns[start:stop, :d] = self.V[start:stop] / self.divisor[start:stop, None]
+        columns[:, d] = self.offsets
+        return place(columns, self.device)
 
     def factors(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factors of the offsets for unit rows, and the errors of screened scores.
+        """Return the factors of the offsets for unit rows, and the errors of screened scores, (B,).
 
-        Both have shape (B,).
-
-        Both factors of a product are rounded once, products and sums d + 1 times; `change` may
-        round six times more, and underflow adds less than 1e-36. The error, which is proved,
-        is infinite if float32 cannot hold the factor, which is then 0.
+        The errors are proved: row and column of a product are rounded once each, products and
+        sums d + 1 times; a change of `screen` may round six times more, and underflow adds less
+        than 1e-36. The error is infinite, and the factor 0, where float32 cannot hold the factor.
         """
         with np.errstate(divide="ignore"):
             factor = 1.0 / (np.ones(len(samples.norms)) if self.unit else samples.norms)
         valid = factor < _MAX_FACTOR
         factor = np.where(valid, factor, 0.0)
-        size = self.longest + factor * self.largest
+        size = self.max_norm + factor * self.max_offset
         rounding = gamma(self.V.shape[1] + 8, UNIT32 if self.device is None else UNIT)
         error = 1.001 * rounding * size + 1e-36
         return factor, np.where(valid, error, np.inf)
@@ -210,7 +208,7 @@ class Scores:
         """
         winners = np.where(leaders.own_scores > leaders.top, own_columns, leaders.columns)
         doubtful = np.flatnonzero(~(leaders.lead() > 2.0 * error))
-        own_scores, top, rivals = self.exact(samples, doubtful, own_columns[doubtful])
+        own_scores, top, rivals = self.decide_exactly(samples, doubtful, own_columns[doubtful])
         own_first = (own_scores > top) | ((own_scores == top) & (own_columns[doubtful] < rivals))
         winners[doubtful] = np.where(own_first, own_columns[doubtful], rivals)
         return winners
@@ -219,7 +217,7 @@ class Scores:
         """Return selected float64 rows in the space of the scores, (m, d)."""
         return (samples.unit if self.unit else samples.raw)[index]
 
-    def exact(
+    def decide_exactly(
         self, samples: SampleBlock, index: np.ndarray, own_columns: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute the leaders of selected rows in float64; equal columns tie exactly.
@@ -240,7 +238,7 @@ class Scores:
         own_scores[members] = self._pairs(X, members, own_columns[members])
         # Twice the rounding of a float64 score.
         size = 1.0 if self.unit else samples.norms[index]
-        tolerance = 2.0 * gamma(self.V.shape[1] + 3) * (size * self.longest + self.largest)
+        tolerance = 2.0 * gamma(self.V.shape[1] + 3) * (size * self.max_norm + self.max_offset)
         positions = np.arange(len(X))
         for start, stop in blocks(len(self.V), _TILE_ROWS):
             tile = self._finish(X @ self.V[start:stop].T, own_columns, slice(start, stop))

@@ -70,7 +70,7 @@ def classic(
     moments: ClassMoments,
     W: np.ndarray | None,
     *,
-    means_of: ClassMoments | None = None,
+    centres: ClassMoments | None = None,
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> dict[str, float | None]:
@@ -82,7 +82,7 @@ def classic(
         moments: of raw features, K classes of which P have samples.
         W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
             that have a mean; equinorm and ETF error of the weights take all rows, not centred.
-        means_of: moments of other data whose class means are used, those that `moments` took as
+        centres: moments of other data whose class means are used, those that `moments` took as
             centres (`--means-from`): all of them, also where `moments` has no sample of a class;
             CDNV is over the pairs of classes of which `moments` has samples.
         seed: seed of the sample of rows for statistics over pairs beyond 30000 rows.
@@ -98,14 +98,14 @@ def classic(
     Raises:
         TimeoutError: the deadline expired first.
     """
-    source = means_of or moments
+    source = centres or moments
     present, means = source.present, source.means[source.present]
     M = centred(means)
     within_cov, spread = moments.within_cov(), moments.spread()[present]
-    one, quotient = gnc1_of_means(within_cov, M), nc1_trace_quotient(within_cov, M)
+    nc1, quotient = gnc1_of_means(within_cov, M), nc1_trace_quotient(within_cov, M)
     sampled = moments.present[present]
     if not moments.has_spread:
-        one = quotient = None
+        nc1 = quotient = None
     cdnv, angles = pair_means(
         M,
         partial(cdnv_sums, spread=spread, sampled=sampled),
@@ -116,7 +116,7 @@ def classic(
     )
     paired = None if W is None else W[present]
     return {
-        "nc1": None if one is None else one.value,
+        "nc1": None if nc1 is None else nc1.value,
         "nc1_trace_quotient": quotient,
         "cdnv": float(cdnv[0]) if cdnv is not None and moments.has_spread else None,
         "nc2_equinorm_means": equinorm(M),
@@ -153,12 +153,10 @@ def evenness(
 
 
 def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
-    """Compute the orthogonality deviation of NECO, NC5 of Ben Ammar et al.
+    """Compute the orthogonality deviation of NECO, NC5 of arXiv 2310.06823, eq. 5.
 
-    Source: arXiv 2310.06823, eq. 5.
-
-    It falls to 0 as the features of other data become orthogonal to the classes. Neither the class
-    means nor the mean of the other data is centred.
+    The deviation falls to 0 as the features of other data become orthogonal to the classes. Neither
+    the class means nor the mean of the other data is centred.
 
     Args:
         moments: moments of raw features, of the training set if there is one.
@@ -178,7 +176,7 @@ def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
 
 
 def _evenness(
-    X: np.ndarray | None, energy_of: str, rank_of: str, seed: int, deadline: Deadline | None
+    X: np.ndarray | None, energy_ending: str, rank_ending: str, seed: int, deadline: Deadline | None
 ) -> dict[str, float | None]:
     """Compute energies and the effective rank of unit rows, by names with the given endings."""
     energies, rank = None, None
@@ -190,9 +188,9 @@ def _evenness(
         )
         rank = effective_rank(X, deadline=deadline)
     return {
-        f"log_energy{energy_of}": None if energies is None else float(energies[0]),
-        f"riesz_energy{energy_of}": None if energies is None else float(energies[1]),
-        f"effective_rank{rank_of}": rank,
+        f"log_energy{energy_ending}": None if energies is None else float(energies[0]),
+        f"riesz_energy{energy_ending}": None if energies is None else float(energies[1]),
+        f"effective_rank{rank_ending}": rank,
     }
 
 

@@ -59,6 +59,7 @@ STORED_CODE = "known"
 """Name of the construction that reads coordinates shipped with gnc."""
 _PROBLEM = "Problem"
 _SEARCH = "Search"
+"""Headings of the options in the help."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ _MIN_ROWS_SHARE = 0.75
 _MAX_SUMMANDS = 12
 """Largest number of rows whose sum is a direction: around sums of more, the layers are many."""
 _CAP_SHARE = 0.7
-"""Share of caps; the others are slabs."""
+"""Share of caps among the parts of constructions that are cut out; the others are slabs."""
 _SPREAD_SHARE = 0.5
 """Share of caps and slabs in which rows with large cosines to each other are left out."""
 
@@ -73,7 +73,7 @@ def shake(
     else:
         touched = movable.copy()
         if kind == 1:
-            order = _from_random_pole(rng, whole)
+            order = _order_around_random_pole(rng, whole)
             touched[order[rng.integers(min(6, len(whole) - 1), max(7, len(whole) // 3)) :]] = False
         size = spacing / np.sqrt(whole.shape[1]) * 10 ** rng.uniform(-0.9, -0.25)
         moved = whole + size * rng.standard_normal(whole.shape) * touched[:, None]
@@ -130,7 +130,7 @@ def jitter(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.n
 
 def melt(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
     """Shake the rows of one cap by 20 to 100% of the spacing."""
-    order = _from_random_pole(rng, code)
+    order = _order_around_random_pole(rng, code)
     cap = order[: rng.integers(min(4, len(code)), max(5, len(code) // 3) + 1)]
     length = _spacing(code) * rng.uniform(0.2, 1.0) / np.sqrt(code.shape[1] / 3)
     code[cap] += length * rng.standard_normal((len(cap), code.shape[1]))
@@ -182,7 +182,8 @@ def _cosines(code: np.ndarray) -> np.ndarray:
     return np.asarray(gram)
 
 
-def _from_random_pole(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
+def _order_around_random_pole(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
+    """Return the order of rows by their height above a random equator, the highest first."""
     return np.argsort(-(code @ rng.standard_normal(code.shape[1])))
 
 

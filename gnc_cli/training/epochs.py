@@ -160,15 +160,15 @@ class Epochs:
             if measurement is None:
                 return
             if snapshot:
-                self.folder.snapshot(epoch, totals.step, measurement)
+                self.folder.write_snapshots(epoch, totals.step, measurement)
             if not self._keeps_features:
                 self.measurement = dataclasses.replace(measurement, weights=None, features={})
         row = _epoch_row(totals, measurement, time.perf_counter() - start)
         self.history.append(row)
         best = _best_of(self.history)
         if best is not None and best["epoch"] == epoch:
-            self.folder.best()
-        self.folder.epoch(row, _log_line(row, settings.epochs))
+            self.folder.write_best()
+        self.folder.add_epoch(row, _log_line(row, settings.epochs))
         self._pending = None
         if self._on_epoch is not None and self.training.processes.first:
             self._on_epoch(row)
@@ -233,7 +233,7 @@ class Epochs:
     def _save(self, totals: EpochTotals | None) -> None:
         """Write last.pt."""
         with self._save_times.saving():
-            self.folder.checkpoint(checkpoint_state(self.training, totals))
+            self.folder.write_checkpoint(checkpoint_state(self.training, totals))
 
 
 def measure_due(

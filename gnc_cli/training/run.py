@@ -274,7 +274,7 @@ class Job:
                 )
             if self.deadline.seconds is None and processes.first:
                 announce_time(settings, training)
-            folder.config(
+            folder.write_config(
                 settings,
                 data=data_facts(data),
                 plan=plan.to_json(),
@@ -300,7 +300,7 @@ class Job:
         ) as folder:
             if call.force and not call.resume:
                 run_on_first(processes, partial(clear_series, Path(folder.path), force=True))
-            folder.config(settings, runs=len(plans))
+            folder.write_config(settings, runs=len(plans))
             for number, plan in enumerate(plans, 1):
                 path = f"{folder.path}/assignment-{number:0{digits}d}"
                 numbered = dataclasses.replace(settings, assignment=f"{number} of {len(plans)}")

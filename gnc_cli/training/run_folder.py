@@ -53,6 +53,7 @@ from gnc_cli.training.settings import Settings
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
+"""Names of the files of a run, apart from its snapshots."""
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -60,7 +61,7 @@ _CHECKPOINT_FORMAT = 2
 """Version of the checkpoints' format."""
 
 
-def _in_first(
+def _run_in_first(
     method: Callable[Concatenate["RunFolder", _P], _T],
 ) -> Callable[Concatenate["RunFolder", _P], _T | None]:
     """Call a method in the first process, and return its result or raise its error in all of them.
@@ -156,15 +157,15 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._rows.close()
         self._log = None
 
-    @_in_first
-    def config(self, /, settings: Settings, **facts: Any) -> None:
+    @_run_in_first
+    def write_config(self, /, settings: Settings, **facts: Any) -> None:
         """Write config.json: version, settings, and `facts`."""
         config = {"gnc_version": __version__, "settings": vars(settings), **facts}
         text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
         with atomic_file(Path(self.path, CONFIG), force=True, follow=False) as file:
             file.write(text.encode())
 
-    @_in_first
+    @_run_in_first
     def rewind(self, epoch: int) -> list[EpochRow]:
         """Remove lines and snapshots after an epoch, and return the lines of metrics.jsonl.
 
@@ -178,8 +179,8 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._rows.keep(len(rows))
         return rows
 
-    @_in_first
-    def checkpoint(self, state: dict[str, Any]) -> None:
+    @_run_in_first
+    def write_checkpoint(self, state: dict[str, Any]) -> None:
         """Write last.pt."""
         with (
             atomic_file(Path(self.path, "last.pt"), force=True, follow=False) as file,
@@ -187,8 +188,8 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         ):
             torch.save(state, sink)
 
-    @_in_first
-    def best(self) -> None:
+    @_run_in_first
+    def write_best(self) -> None:
         """Copy last.pt to best.pt."""
         with (
             open(Path(self.path, "last.pt"), "rb") as source,
@@ -196,14 +197,14 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         ):
             shutil.copyfileobj(source, best)
 
-    @_in_first
-    def epoch(self, row: EpochRow, words: str) -> None:
+    @_run_in_first
+    def add_epoch(self, row: EpochRow, words: str) -> None:
         """Append a line to metrics.jsonl, on disk when this returns, and one to log.txt."""
         self._rows.append(plain(row))
         self.log(words)
 
-    @_in_first
-    def snapshot(self, epoch: int, step: int, measurement: Measurement) -> None:
+    @_run_in_first
+    def write_snapshots(self, epoch: int, step: int, measurement: Measurement) -> None:
         """Write the features of a measurement, a file for each split that was kept."""
         if measurement.result is not None and "train" not in measurement.features:
             self.warn(
@@ -276,10 +277,12 @@ class StoredRun:
     """A run to continue, as config.json describes it."""
 
     path: str
+    """Run folder, as the user named it."""
     settings: Settings
     plan: HeadPlan | None
     """Plan of the head without its code; None for a series."""
     class_names: list[str]
+    """Names of the classes, in the order of the labels."""
 
     def plan_for(self, data: ImageData) -> HeadPlan:
         """Return the head's plan, with its code from the checkpoint, for the same classes.
@@ -390,6 +393,7 @@ class DataStamp:
     """The properties by which training sets are distinguished."""
 
     mean: tuple[float, ...]
+    """Mean of each channel."""
     std: tuple[float, ...]
     """Standard deviation of each channel."""
     labels: str
@@ -429,10 +433,12 @@ class Checkpoint:
     """The content of last.pt and best.pt."""
 
     format: int
+    """Version of the format."""
     training: TrainingState
     totals: EpochTotals | None
     """Totals of the epoch that has just ended and is not yet in metrics.jsonl, if any."""
     data: DataStamp
+    """Stamp of the training images."""
 
 
 def checkpoint_state(training: Training, totals: EpochTotals | None) -> dict[str, Any]:

@@ -15,40 +15,43 @@ from tests.console.stand_in import StandIn, code, gnc_around
 BASE = ("solve", "--d", "10", "--K", "100")
 
 
+DEFAULTS = {
+    "d": 10,
+    "K": 100,
+    "problem": "softmax",
+    "method": "auto",
+    "seed": 0,
+    "restarts": None,
+    "steps": None,
+    "init": None,
+    "fixed": None,
+    "symmetry": None,
+    "target": None,
+    "time_limit": None,
+    "tau": None,
+    "weight_decay": None,
+    "n": 1,
+    "list_constructions": False,
+    "device": "auto",
+    "threads": None,
+    "workers": None,
+    "cluster": None,
+    "out": None,
+    "force": False,
+    "resume": False,
+    "plot": None,
+    "progress": None,
+    "construction": None,
+    "table": None,
+}
+"""Every parameter of `solve`, d and K of `BASE`; a new option adds a line."""
+
+
 def test_defaults_reach_the_work_function(gnc: Any, fake: StandIn) -> None:
     assert gnc(*BASE).exit_code == 0
     (call,) = fake.calls
     assert call.pop("interrupt").is_set() is False
-    assert call == {
-        "d": 10,
-        "K": 100,
-        "problem": "softmax",
-        "method": "auto",
-        "seed": 0,
-        "restarts": None,
-        "steps": None,
-        "init": None,
-        "fixed": None,
-        "symmetry": None,
-        "target": None,
-        "time_limit": None,
-        "tau": None,
-        "weight_decay": None,
-        "n": 1,
-        "list_constructions": False,
-        "device": "auto",
-        "threads": None,
-        "workers": None,
-        "cluster": None,
-        "out": None,
-        "force": False,
-        "resume": False,
-        "plot": None,
-        "progress": None,
-        "command_line": "gnc solve --d 10 --K 100",
-        "construction": None,
-        "table": None,
-    }
+    assert call == DEFAULTS | {"command_line": "gnc solve --d 10 --K 100"}
 
 
 def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path) -> None:
@@ -89,34 +92,20 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
     assert run.exit_code == 0, run.stderr
     (call,) = fake.calls
     call.pop("interrupt")
-    assert call == {
-        "d": 10,
+    assert call == DEFAULTS | {
         "K": 1000,
         "problem": "tammes",
         "method": "descent",
         "seed": 7,
         "restarts": 100,
-        "steps": None,
         "init": str(tmp_path / "a.npz"),
-        "fixed": None,
-        "symmetry": None,
         "target": -0.25,
         "time_limit": 150.0,
-        "tau": None,
-        "table": None,
-        "weight_decay": None,
-        "n": 1,
         "device": "cuda:1",
         "threads": 2,
-        "workers": None,
-        "cluster": None,
         "out": str(out),
-        "force": False,
         "resume": True,
         "plot": str(plot),
-        "progress": None,
-        "construction": None,
-        "list_constructions": False,
         "command_line": "gnc solve --d 1e1 --K 1_000 --problem tammes "
         "--method descent --init a.npz --restarts 1e2 "
         "--target -0.25 --resume --seed 7 --time-limit 1.5e2 --device cuda:1 --threads 2 "

@@ -116,7 +116,7 @@ def test_transforms_say_what_all_pairs_say(
     assert isinstance(first, Restricted)
     pairs = IntegerRows(first.signs(0, K).astype(int)).verify()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sign_rows, "_ALL_PAIRS", 0)
+        patch.setattr(sign_rows, "_MAX_MULTIPLIED_ROWS", 0)
         found = first.verify()
     assert found.K == pairs.K == K and found.distinct == pairs.distinct
     if found.attained:

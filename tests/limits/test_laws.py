@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnc_cli.known_codes.table import our_copy
+from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import (
     LARGEST_D,
@@ -23,9 +24,10 @@ from gnc_cli.limits.limit import (
     count_below,
     loosened,
 )
-from gnc_cli.limits.registry import all_limits
+from gnc_cli.limits.registry import all_limits, unproved_limits
 from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD
+from tests.documents import ROOT
 from tests.limits import law_grid
 
 LIMITS: list[Limit] = [*all_limits(Quantity.ONE_VS_ONE), THEOREM_3_9_CHORD]
@@ -82,7 +84,13 @@ def test_nor_is_one_anywhere_on_the_whole_grid(chunk: int) -> None:
     assert [said for pair in law_grid.grid(chunk) for said in law_grid.violations(*pair)] == []
 
 
-# Known codes and certificates
+# The page, known codes and certificates
+
+
+def test_the_page_of_bounds_has_a_row_for_each() -> None:
+    page = (ROOT / "docs/theory/bounds.md").read_text(encoding="utf-8")
+    names = {limit.name for limit in [*LIMITS, *unproved_limits(our_copy())]} | {DelsarteLP.name}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 
 
 def test_known_codes_are_excluded_by_nothing() -> None:
@@ -117,10 +125,14 @@ def test_more_points_are_no_further_apart(limit: Limit, d: int, K: int, more: in
 @BY_NAME
 @given(dimensions, sizes, st.integers(1, 3) | st.integers(1, LARGEST_D))
 def test_more_dimensions_leave_more_room(limit: Limit, d: int, K: int, more: int) -> None:
-    """Two and three points lie in a plane, where covering by caps says less the larger d is."""
-    if limit.name == "covering" and K < 4:
+    """Two and three points lie in a plane, where covering by caps says less the larger d is.
+
+    The table joins no entries where theorem 3.3 gives an orthoplex, K <= 2 d.
+    """
+    larger = min(d + more, LARGEST_D)
+    if (limit.name == "covering" and K < 4) or (limit.name == "known-code" and K <= 2 * larger):
         return
-    narrow, wide = _value(limit, d, K), _value(limit, min(d + more, LARGEST_D), K)
+    narrow, wide = _value(limit, d, K), _value(limit, larger, K)
     if narrow is not None and wide is not None:
         assert wide >= narrow * (1.0 - 1e-12)
 

@@ -187,7 +187,7 @@ def test_means_of_other_data_with_a_class_missing_from_the_samples(
         moments = ClassMoments(d, K, centres=fitted.means)
         moments.update(test, kept)
         want = reference.classic(test, kept, W, given)
-        found = classic(moments, W, means_of=fitted)
+        found = classic(moments, W, centres=fitted)
         assert {key: found[key] for key in want} == pytest.approx(want, rel=1e-9)
         one = gnc1_forms(moments.within_cov(), fitted.means)["gnc1_centred"]
         assert one is not None

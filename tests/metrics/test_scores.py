@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import normalise, row_norms
 from gnc_cli.metrics import scores as module
-from gnc_cli.metrics.scores import SampleBlock, Scores, placed, screen
+from gnc_cli.metrics.scores import SampleBlock, Scores, place, screen
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def samples_of(unit: np.ndarray, device: str | None = None) -> SampleBlock:
     """Unit rows as a block of samples."""
-    small = placed(np.column_stack([unit, np.zeros(len(unit))]), device)
+    small = place(np.column_stack([unit, np.zeros(len(unit))]), device)
     return SampleBlock(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
 
 
@@ -31,8 +31,8 @@ def test_the_screen_keeps_its_proved_error(d: int, seed: int, device: str | None
     samples = samples_of(normalise(np.abs(rng.standard_normal((4, d)))), device)
     factor, error = scores.factors(samples)
     assert (error < 1e-12).all() or device is None
-    samples.small[:, -1] = placed(factor, device)
-    (leaders,) = screen(samples.small, scores.small(), np.full(4, 2))
+    samples.product_rows[:, -1] = place(factor, device)
+    (leaders,) = screen(samples.product_rows, scores.product_columns(), np.full(4, 2))
     truth = samples.unit.astype(np.longdouble) @ (V / scale[:, None]).T + factor[:, None] * offsets
     assert (np.abs(leaders.own_scores - truth[:, 2]) <= error).all()
     truth[:, 2] = -np.inf
@@ -48,7 +48,7 @@ def test_a_crowd_of_equal_columns_ties_exactly(
     V[[0, 70]] /= 2.0
     scores = Scores(V, np.full(101, row_norms(V).max()), unit=True, offsets=np.full(101, -0.3))
     own = np.array([-1, 0, 1, 2, 40, 60, 70, 99, 100])
-    mine, top, at = scores.exact(samples_of(normalise(V[[1] * 9])), np.arange(9), own)
+    mine, top, at = scores.decide_exactly(samples_of(normalise(V[[1] * 9])), np.arange(9), own)
     assert np.array_equal(at, [1, 1, 2, 1, 1, 1, 1, 1, 1])
     assert np.array_equal(mine[[2, 3, 4, 5, 7, 8]], top[[2, 3, 4, 5, 7, 8]])
     assert (mine[[1, 6]] < top[[1, 6]]).all()

@@ -37,7 +37,7 @@ def moments_of(features: np.ndarray, labels: np.ndarray, K: int) -> ClassMoments
 
 def classic(moments: ClassMoments, W: np.ndarray | None, **how: Any) -> dict[str, float | None]:
     """All of them, with the energies and ranks."""
-    source = how.get("means_of") or moments
+    source = how.get("centres") or moments
     even = variants.evenness(source.means[source.present], W)
     return variants.classic(moments, W, **how) | vars(even)
 
@@ -128,7 +128,7 @@ def test_cdnv_leaves_out_the_pairs_of_classes_without_test_samples() -> None:
     fitted = moments_of(means, np.arange(4), 4)
     moments = ClassMoments(2, 4, centres=fitted.means)
     moments.update(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([0, 3]))
-    found = classic(moments, None, means_of=fitted)
+    found = classic(moments, None, centres=fitted)
     assert found["cdnv"] == pytest.approx((1.0 + 9.0) / (2.0 * 4.0))
     assert found["nc2_equinorm_means"] == pytest.approx(reference.equinorm(means - means.mean(0)))
 

@@ -161,7 +161,7 @@ def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
         (measure.NetworkMeasurer, "measure", True),
         (run_folder, "add_snapshot", True),
         (run_folder, "add_snapshot", False),
-        (run_folder.RunFolder, "best", True),
+        (run_folder.RunFolder, "write_best", True),
         (Ledger, "append", True),
         (Ledger, "append", False),
     ],

@@ -43,7 +43,7 @@ def claim(path: Path | None, **how: Any) -> RunFolder:
 def run(tmp_path: Path) -> RunFolder:
     """A new run with a config."""
     folder = claim(tmp_path / "run")
-    folder.config(SETTINGS)
+    folder.write_config(SETTINGS)
     return folder
 
 
@@ -59,10 +59,10 @@ def listed(run: RunFolder) -> list[str | None]:
 
 def written(run: RunFolder, epoch: int = 1) -> None:
     """Every file of a run, through every writer."""
-    run.config(SETTINGS)
-    run.epoch(ROWS[epoch - 1], "hello")
-    run.checkpoint(STATE | {"epoch": epoch})
-    run.best()
+    run.write_config(SETTINGS)
+    run.add_epoch(ROWS[epoch - 1], "hello")
+    run.write_checkpoint(STATE | {"epoch": epoch})
+    run.write_best()
     add_snapshot(run, epoch)
 
 
@@ -74,10 +74,10 @@ def contents(folder: Path | str) -> dict[str, bytes]:
 def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
     assert read_config(run.path)["settings"]["epochs"] == 3
     for row in ROWS[:3]:
-        run.epoch(row, "")
-    run.checkpoint(STATE)
-    run.best()
-    run.checkpoint(STATE | {"epoch": 4})
+        run.add_epoch(row, "")
+    run.write_checkpoint(STATE)
+    run.write_best()
+    run.write_checkpoint(STATE | {"epoch": 4})
     assert [read_state(f"{run.path}/{n}.pt")["epoch"] for n in ("last", "best")] == [4, 3]
     read = torch.load(f"{run.path}/best.pt", weights_only=True)
     assert torch.equal(read["model"]["w"], STATE["model"]["w"])
@@ -87,14 +87,14 @@ def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
     with claim(Path(run.path), resume=True) as again:
         assert again.rewind(9) == ROWS[:3]
         assert again.rewind(2) == ROWS[:2]
-        again.epoch(ROWS[2], "")
+        again.add_epoch(ROWS[2], "")
     with claim(Path(run.path), resume=True) as again:
         assert again.rewind(3) == ROWS[:3]
 
 
 def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
     for row in ROWS[:2]:
-        run.epoch(row, "")
+        run.add_epoch(row, "")
     for epoch in (1, 2, 3):
         add_snapshot(run, epoch)
     provenance = resolve(Selection(files=(f"{run.path}/snapshots",)))[0].attrs["provenance"]
@@ -112,7 +112,7 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
     path = tmp_path_factory.mktemp("m")
     with claim(path) as run:
         for row in ROWS[:count]:
-            run.epoch(row, "")
+            run.add_epoch(row, "")
     data = (path / "metrics.jsonl").read_bytes()
     first = data.find(b"\n")  # the first line is written in one step
     cut = first + cut % (len(data) - first + 1) if count else 0
@@ -120,7 +120,7 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
     whole = data[: cut + 1].count(b"\n")  # a last line may lack its end
     with claim(path, resume=True) as run:
         assert run.rewind(9) == ROWS[:whole]
-        run.epoch(ROWS[whole], "")
+        run.add_epoch(ROWS[whole], "")
     with claim(path, resume=True) as run:
         assert run.rewind(9) == ROWS[: whole + 1]
 
@@ -134,7 +134,7 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
 )
 def test_foreign_lines_are_named(run: RunFolder, line: str, said: str) -> None:
     with run:
-        run.epoch(ROWS[0], "")
+        run.add_epoch(ROWS[0], "")
     with open(f"{run.path}/metrics.jsonl", "a") as file:
         file.write(line + "\n")
     with pytest.raises(DataError, match=said):
@@ -206,13 +206,13 @@ def test_files_added_to_are_no_links(name: str, run: RunFolder) -> None:
 @pytest.mark.parametrize("resume", [True, False])
 def test_other_names_of_files_added_to_keep_what_they_were(resume: bool, run: RunFolder) -> None:
     with run:
-        run.epoch(ROWS[0], "first")
+        run.add_epoch(ROWS[0], "first")
     folder, names = Path(run.path), ("log.txt", "metrics.jsonl")
     before = {name: (folder / name).read_bytes() for name in names}
     for name in names:
         os.link(folder / name, folder.parent / name)
     with claim(folder, resume=resume, force=not resume) as again:
-        again.epoch(ROWS[1], "second")
+        again.add_epoch(ROWS[1], "second")
         with pytest.raises(OutputError, match="another run"):
             claim(folder, resume=True)
     assert {name: (folder.parent / name).read_bytes() for name in names} == before
@@ -227,7 +227,7 @@ def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_nothing_private_is_written(run: RunFolder) -> None:
-    run.config(
+    run.write_config(
         settings_of({"data": "folder:/home/ada/tiny"}),
         out=Path("/home/ada/run"),
         list=["h5:/home/a.h5"],

@@ -2,12 +2,12 @@
 
 Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/...`; Tiny-ImageNet's
 (`val/images` with `val_annotations.txt`); and `CLASS/...` alone. Hidden files and files without the
-suffix of an image are ignored. Links to folders are followed for the folder of a class and no
-deeper.
+suffix of an image are ignored. The folder of a class may be a link; links to folders below it are
+not followed.
 
-Sets are decoded into memory. Sets that do not fit there (half of the machine's) are decoded once at
-the start, which finds broken images, and again whenever an image is needed. A pool of threads
-decodes, since Pillow does so outside the GIL. The shorter side is brought to the size and the
+Sets that fit into half of the memory are decoded into it. Others are decoded once at the start,
+which finds broken images, and again whenever an image is needed. A pool of threads decodes, since
+Pillow does so outside the GIL. The shorter side is brought to the size and the
 middle is kept, with antialiasing. EXIF orientation is respected, transparency is dropped, and 16
 bits are cut to 8.
 """
@@ -50,6 +50,7 @@ _MAX_HEADERS = 1000
 _TEST_STRIDE = 5
 """One in this many images of a class is for testing if the folder has no test images."""
 _STRIDE_SPLIT = "each fifth image of a class in sorted order is test"
+"""Source of the test images of a folder without any, in words, as `_TEST_STRIDE`."""
 _SUFFIXES = (
     ".jpg",
     ".jpeg",
@@ -63,8 +64,11 @@ _SUFFIXES = (
     ".tif",
     ".tiff",
 )
+"""Suffixes of the files that are taken for images."""
 _TEST_PARTS = ("test", "val", "valid", "validation")
+"""Names of folders with test images; the first that has labels counts."""
 _ANNOTATIONS = "val_annotations.txt"
+"""File of Tiny-ImageNet with the class of each test image."""
 
 Choose = Callable[[Sequence[str]], Sequence[int]]
 """Function from the names of the classes to the numbers of those to keep, in the new order."""
@@ -78,6 +82,7 @@ _MAX_BYTES = 1 << 28
 _MAX_PARALLEL_PIXELS = 1 << 23
 """Largest image in pixels that is decoded while others are, which bounds the memory."""
 _LARGE_IMAGE_LOCK = threading.Lock()
+"""Lock that lets one larger image be decoded at a time."""
 _FILES_PER_TASK = 32
 """Number of files per task of a thread, enough to make the queue cheap."""
 _MAX_THREADS = 16
@@ -174,11 +179,11 @@ def _read_parts(
         headers = _read_headers(files[:: max(1, len(files) // _MAX_HEADERS)], pool)
         size = image_size or _common_size([side for side, _ in headers])
         channels = channels or (1 if all(grey for _, grey in headers) else 3)
-        lazily = not fits_in_memory(len(files) * channels * size * size)
+        lazy = not fits_in_memory(len(files) * channels * size * size)
         broken: dict[str, str] = {}
         sets = []
         for part in parts:
-            images, broken_rows = _decode_part(part.paths, channels, size, pool, lazily=lazily)
+            images, broken_rows = _decode_part(part.paths, channels, size, pool, lazy=lazy)
             sets.append(ImageSet(images, np.delete(part.labels, list(broken_rows))))
             broken |= {part.paths[row]: broken_rows[row] for row in sorted(broken_rows)}
     if len(broken) == len(files):
@@ -190,7 +195,7 @@ def _read_parts(
         "image_size": size,
         "channels": channels,
         "unreadable_images": len(broken),
-        "decoded": "once to find broken ones, then when asked for" if lazily else "into memory",
+        "decoded": "once to find broken ones, then when asked for" if lazy else "into memory",
     }
     root = Path(os.path.expanduser(path))
     lines = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
@@ -339,10 +344,10 @@ class _FolderImages:
 
 
 def _decode_part(
-    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor, *, lazily: bool
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor, *, lazy: bool
 ) -> tuple[np.ndarray | _FolderImages, dict[int, str]]:
     """Return the images that can be decoded, in order; and by row why others cannot."""
-    if lazily:
+    if lazy:
         broken: dict[int, str] = {}
         for start in range(0, len(paths), _CHECK_BLOCK):
             _, broken_rows = _decode_all(paths[start : start + _CHECK_BLOCK], channels, size, pool)

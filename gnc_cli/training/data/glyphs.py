@@ -30,21 +30,24 @@ _SCRIPTS = {
 }
 """First words of the Unicode names of a script's characters, if these are not the script's name."""
 _DEJAVU = "DejaVu of matplotlib"
+"""Name of the default fonts in reports."""
 _DEFAULT_CLASSES = 100
-"""Number of classes, half of which is the least number of letters per face, if none is passed."""
-_CHUNK = 128
+"""Number of classes taken for the letters of a face if the call has none: a face needs half of
+them."""
+_CHARACTERS_PER_CHUNK = 128
 """Number of characters drawn together. More would draw characters that a few classes never need."""
 _MAX_LISTED_MERGES = 20
-"""Number of merged pairs listed in the facts, those of the first classes: enough for a check."""
+"""Largest number of merged pairs in the facts, those of the first classes: enough for a check."""
 _RULE = (
     "merged where at least half of the faces draw both alike: no 2 x 2 pixels differ by more than "
     "a fifth of full ink on average, nor 8 x 8 cells by more than 1/32 in root mean square"
 )
-_CELLS = 8
+"""Rule by which characters that look alike are one class, in words."""
+_SIDE_CELLS = 8
 """Number of cells along each side of an image, as in `_RULE`."""
 _MAX_WINDOW_DIFFERENCE = 4 * 255 // 5
 """Largest difference in ink summed over 2 x 2 pixels: a fifth of full ink, as in `_RULE`."""
-_PAIRS = 512
+_BLOCK_PAIRS = 512
 """Number of pairs compared pixel by pixel together, which bounds the memory."""
 
 
@@ -180,9 +183,13 @@ class _Split:
     """Rows of the faces for training and for testing, and how many must have a character."""
 
     train: list[int]
+    """Rows of the training faces."""
     test: list[int]
+    """Rows of the test faces."""
     min_train: int
+    """Smallest number of training faces that have a character of a class."""
     min_test: int
+    """Smallest number of test faces that have it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +197,7 @@ class _Glyphs:
     """Characters that became classes."""
 
     names: list[str]
+    """The characters, in the order of the classes."""
     images: np.ndarray
     """uint8 (K, F, S, S): one image per class and face, blank if the face lacks the character."""
     facts: dict[str, Any]
@@ -283,8 +291,8 @@ def _matches(
 ) -> Iterator[tuple[str, bool, int | None]]:
     """Yield each character, whether enough faces draw it, and the earlier class that it matches."""
     drawers = [GlyphDrawer(face.path, face.index, distinct.image_size) for face in faces]
-    for start in range(0, len(characters), _CHUNK):
-        chunk = characters[start : start + _CHUNK]
+    for start in range(0, len(characters), _CHARACTERS_PER_CHUNK):
+        chunk = characters[start : start + _CHARACTERS_PER_CHUNK]
         images = _draw(faces, drawers, chunk)
         inked = has_ink(images)
         has_quorum = (inked[:, split.train].sum(1) >= split.min_train) & (
@@ -345,8 +353,8 @@ class GlyphClasses:
         self.image_size = image_size
         self.images: list[np.ndarray] = []
         """Images of each class, uint8 (F, S, S), one per face."""
-        self._cells = np.empty((faces, 0, _CELLS * _CELLS), np.float32)
-        self._full_cell = 255 * (image_size // _CELLS) ** 2
+        self._cells = np.empty((faces, 0, _SIDE_CELLS * _SIDE_CELLS), np.float32)
+        self._full_cell = 255 * (image_size // _SIDE_CELLS) ** 2
         """Ink of a cell that is all white."""
 
     def add(self, images: np.ndarray) -> list[int | None]:
@@ -404,9 +412,11 @@ class GlyphClasses:
     ) -> np.ndarray:
         """Apply `_RULE` to each pair of images (F, S, S), bool (pairs,)."""
         answers = [np.empty(0, bool)]
-        for start in range(0, len(rows), _PAIRS):
-            a = np.stack([images[row] for row in rows[start : start + _PAIRS]]).astype(np.int16)
-            b = np.stack([images[row] for row in others[start : start + _PAIRS]])
+        for start in range(0, len(rows), _BLOCK_PAIRS):
+            a = np.stack([images[row] for row in rows[start : start + _BLOCK_PAIRS]]).astype(
+                np.int16
+            )
+            b = np.stack([images[row] for row in others[start : start + _BLOCK_PAIRS]])
             voters = has_ink(a) & has_ink(b)
             a -= b
             columns = a[..., 1:] + a[..., :-1]
@@ -427,6 +437,8 @@ def _block_sums(images: np.ndarray) -> np.ndarray:
     """Sum over the 8 x 8 cells of images (m, F, S, S), int32 (m, F, 64)."""
     m, faces, side, _ = images.shape
     # Rows first: these sums run along memory, and eight rows fit into 16 bits (8 * 255).
-    rows = images.reshape(m, faces, _CELLS, side // _CELLS, side).sum(axis=3, dtype=np.int16)
-    cells = rows.reshape(m, faces, _CELLS * _CELLS, side // _CELLS)
+    rows = images.reshape(m, faces, _SIDE_CELLS, side // _SIDE_CELLS, side).sum(
+        axis=3, dtype=np.int16
+    )
+    cells = rows.reshape(m, faces, _SIDE_CELLS * _SIDE_CELLS, side // _SIDE_CELLS)
     return np.asarray(cells.sum(axis=3, dtype=np.int32))

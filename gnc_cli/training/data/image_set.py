@@ -18,7 +18,7 @@ from gnc_cli.runtime.distributed import on_this_machine
 _MAX_LISTED_NAMES = 20
 """Number of class names that a message lists: two lines."""
 _SYNONYMS = {"car": "automobile", "plane": "airplane", "aeroplane": "airplane"}
-"""STL-10 has cars, CIFAR-10 automobiles; others have planes."""
+"""Class names of CIFAR-10 by those of other sets: STL-10 has cars, others planes."""
 
 
 class Images(Protocol):
@@ -56,7 +56,9 @@ class MatchedSet(ImageSet):
     name: str
     """Name of the set in reports."""
     classes_matched: int
+    """Number of the set's classes with the name of a training class."""
     warnings: tuple[str, ...]
+    """One line each, as of `ImageData`."""
 
 
 @dataclass(frozen=True, eq=False)
