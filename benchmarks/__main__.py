@@ -32,7 +32,10 @@ _PRINTED = "prints its table, which is copied"
 SECTIONS = (
     Section(
         "Search",
-        ("search.processor_time roots 30", "search.processor_time larger 60"),
+        tuple(
+            f"search.processor_time {which}"
+            for which in ("roots 30", "small 30", "medium 60", "large 60")
+        ),
         _PRINTED,
     ),
     Section("gnc solve", ("search.solve run softmax tammes3 tammes large", "search.solve report")),
