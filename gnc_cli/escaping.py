@@ -8,9 +8,9 @@ import html
 import re
 from typing import Any
 
-_MARKDOWN = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
-"""Characters with a meaning in Markdown, HTML or a formula. An underscore within a word has none.
-"""
+_MARKDOWN = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
+"""Characters with a meaning in Markdown, HTML or a formula. A single underscore within a
+word has none."""
 _REFERENCE = re.compile(
     r"@(?=\w)|#(?=\d)|:(?=//|[-+\w]+:)|www(?=\.)|(?<![a-z\d])"
     r"(gh-(?=\d)|(?!\d{1,39}e?(?![a-z\d]))(?=[a-f]*\d)[a-f\d]{7,40}(?![a-z\d]))",

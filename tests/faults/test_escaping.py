@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -157,6 +157,7 @@ def cells(left: str, right: str) -> list[list[str]]:
 
 
 @given(st.text(), st.text())
+@example("__init__", "__0__")
 def test_any_text_is_a_cell_of_markdown(left: str, right: str) -> None:
     one_line = [" ".join(visible(text).split()) for text in (left, right)]
     assert ["".join(parts) for parts in cells(left, right)] == [f"x{one_line[0]}", one_line[1]]

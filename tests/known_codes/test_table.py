@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.known_codes.records import UNFINISHED
 from gnc_cli import list_constructions
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.congruence import congruence
@@ -26,8 +27,6 @@ from gnc_cli.known_codes.table import (
 )
 
 TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
-UNPOLISHED = {(9, 750), (13, 162), (6, 200)}
-"""Codes that are not polished to their end."""
 
 
 def written(folder: Path, text: str) -> Path:
@@ -237,7 +236,7 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
         assert f"--d {d} --K {K} " in str(solved.command)
         rho = certify_code(W, tolerance=1e-9).rho_one_vs_rest
         # A Softmax Code by the bisector theorem, if it is the best of its size and polished.
-        slack = 1e-6 if (d, K) in UNPOLISHED else 1e-11
+        slack = 1e-6 if (d, K) in UNFINISHED else 1e-11
         assert least <= rho.lower + 1e-12 and rho.upper <= least + slack
         assert least == pytest.approx(1.0 - gram.max(), abs=1e-9)
         return

@@ -71,8 +71,8 @@ def test_the_abstract_needs_two_dimensions() -> None:
 def test_limits_of_minimisers_are_softmax_codes() -> None:
     for name in ("README.md", "docs/theory/theorem.md", "docs/tutorials/best-code.md"):
         text = _text(name)
-        assert "limit of temperature 0" not in text and "As the temperature falls to 0" in text
-    assert "the converse fails" in _text("README.md")
+        assert "limit of temperature 0" not in text and "s the temperature falls to 0" in text
+    assert "falls to 0, but not to every one" in _text("README.md")
 
 
 def test_what_is_said_of_solved_cases_can_be_supported() -> None:

@@ -114,7 +114,10 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
             {"construction": "e8-roots", "init": np.eye(3), "time_limit": 9.0},
             "excludes init, time_limit; drop",
         ),
-        ({"construction": "e8-roots", "problem": "ufm", "tau": 1.0}, "excludes problem, tau; drop"),
+        (
+            {"construction": "e8-roots", "problem": "ufm", "tau": 1.0},
+            "excludes problem='ufm', tau; drop",
+        ),
         ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot requires the rows"),
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
         ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
