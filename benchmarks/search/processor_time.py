@@ -80,8 +80,8 @@ def search(d: int, K: int, seconds: float, seed: int) -> str:
 def main() -> None:
     """Run the searches that the command line names."""
     which, seconds = sys.argv[1], float(sys.argv[2])
-    named = {"roots": ROOTS, "small": [*small()], "medium": medium(), "large": LARGE}
-    pairs = named.get(which) or [tuple(map(int, which.split(",")))]
+    lists = {"roots": lambda: ROOTS, "small": small, "medium": medium, "large": lambda: LARGE}
+    pairs = lists[which]() if which in lists else [tuple(map(int, which.split(",")))]
     print("| (d, K) | processor s | seed | max_cosine | gap | share of the distance | origin |")
     print("|---|---|---|---|---|---|---|")
     for d, K in pairs:
